@@ -1,0 +1,53 @@
+"""Attention mechanisms in NumPy, small enough to read and tested enough to trust.
+
+Importing this package loads NumPy and nothing else. The figures of the book are drawn by
+``attnbook.plotting``, the only module that imports Matplotlib.
+"""
+
+from attnbook import exercises
+from attnbook.diagnostics import (
+    ScoreStatistics,
+    Spread,
+    effective_keys,
+    entropy,
+    score_statistics,
+)
+from attnbook.functional import (
+    AttentionOutput,
+    additive_attention,
+    scaled_dot_product_attention,
+    softmax,
+)
+from attnbook.layers import (
+    MultiHeadAttention,
+    cross_attention,
+    merge_heads,
+    self_attention,
+    split_heads,
+)
+from attnbook.masks import causal_mask, padding_mask
+from attnbook.positional import relative_rotation, sinusoidal_encoding
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AttentionOutput",
+    "MultiHeadAttention",
+    "ScoreStatistics",
+    "Spread",
+    "additive_attention",
+    "causal_mask",
+    "cross_attention",
+    "effective_keys",
+    "entropy",
+    "exercises",
+    "merge_heads",
+    "padding_mask",
+    "relative_rotation",
+    "scaled_dot_product_attention",
+    "score_statistics",
+    "self_attention",
+    "sinusoidal_encoding",
+    "softmax",
+    "split_heads",
+]

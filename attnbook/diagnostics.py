@@ -1,0 +1,126 @@
+"""Numbers that tell whether attention is healthy: the spread of scores, the focus of weights."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from attnbook.functional import _promote
+
+
+class Spread(NamedTuple):
+    """Smallest, largest, mean and standard deviation of a set of numbers."""
+
+    minimum: float
+    maximum: float
+    mean: float
+    std: float
+
+
+class ScoreStatistics(NamedTuple):
+    """The spread of the raw dot products, and of the scores after scaling."""
+
+    before: Spread
+    after: Spread
+
+
+def score_statistics(
+    query: ArrayLike, key: ArrayLike, *, scale: float | None = None
+) -> ScoreStatistics:
+    """Summarise the dot products of all queries with all keys, before and after scaling.
+
+    Parameters
+    ----------
+    query, key : (..., len_q, d_k), (..., len_k, d_k)
+    scale : float, optional
+        ``1/sqrt(d_k)`` by default.
+
+    Returns
+    -------
+    ScoreStatistics : ``before`` and ``after``, each with minimum, maximum, mean and std
+
+    Raises
+    ------
+    ValueError if the last axes differ or there is no score to summarise.
+
+    Examples
+    --------
+    >>> score_statistics([[2.0, 0.0, 0.0, 0.0]], [[1.0, 0, 0, 0], [3.0, 0, 0, 0]]).after
+    Spread(minimum=1.0, maximum=3.0, mean=2.0, std=1.0)
+    """
+    (query, key), _ = _promote(query, key)
+    if query.ndim < 2 or key.ndim < 2 or query.shape[-1] != key.shape[-1]:
+        raise ValueError(
+            "query and key must have shapes (..., len_q, d_k) and (..., len_k, d_k), "
+            f"got {query.shape} and {key.shape}"
+        )
+    scores = query @ key.swapaxes(-1, -2)  # (..., len_q, len_k)
+    if scores.size == 0:
+        raise ValueError(f"there must be at least one score, got shape {scores.shape}")
+    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else float(scale)
+    return ScoreStatistics(_spread(scores), _spread(scores * scale))
+
+
+def entropy(weights: ArrayLike, axis: int = -1) -> NDArray[np.floating]:
+    """Measure how spread out each row of weights is, in nats.
+
+    ``-sum(w * log(w))`` with ``0 log 0 = 0``: 0 for a single key, ``log(n)`` for n equal ones.
+
+    Parameters
+    ----------
+    weights : any shape
+        Non-negative; each row along ``axis`` sums to one, or is all zeros.
+
+    Returns
+    -------
+    The shape of ``weights`` without ``axis``
+
+    Raises
+    ------
+    ValueError if a weight is negative. [shannon1948]_
+
+    Examples
+    --------
+    >>> entropy([[0.5, 0.5], [1.0, 0.0]]).round(3)
+    array([0.693, 0.   ])
+    """
+    (weights,), dtype = _promote(weights)
+    if (weights < 0).any():
+        raise ValueError(f"weights must not be negative, got {weights.min()}")
+    terms = weights * np.log(np.where(weights > 0, weights, 1))
+    return (0.0 - terms.sum(axis=axis)).astype(dtype)  # 0 - x: no negative zero
+
+
+def effective_keys(weights: ArrayLike, axis: int = -1) -> NDArray[np.floating]:
+    """Count the keys a row attends to: the number of equal weights with the same entropy.
+
+    ``exp(entropy)``; 0 for a row that attends to nothing.
+
+    Parameters
+    ----------
+    weights : any shape
+        Non-negative; each row along ``axis`` sums to one, or is all zeros.
+
+    Returns
+    -------
+    The shape of ``weights`` without ``axis``
+
+    Raises
+    ------
+    ValueError if a weight is negative.
+
+    Examples
+    --------
+    >>> effective_keys([[0.25, 0.25, 0.25, 0.25], [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
+    array([4., 1., 0.])
+    """
+    weights = np.asarray(weights)
+    spread = np.exp(entropy(weights, axis))
+    return np.where((weights != 0).any(axis=axis), spread, spread.dtype.type(0))
+
+
+def _spread(x):
+    return Spread(float(x.min()), float(x.max()), float(x.mean()), float(x.std()))

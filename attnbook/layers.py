@@ -1,0 +1,294 @@
+"""Attention with learned projections: one head, then many."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from attnbook.functional import (
+    AttentionOutput,
+    _check_weight,
+    _promote,
+    scaled_dot_product_attention,
+)
+
+
+def self_attention(
+    x: ArrayLike,
+    w_q: ArrayLike,
+    w_k: ArrayLike,
+    w_v: ArrayLike,
+    mask: ArrayLike | None = None,
+) -> AttentionOutput:
+    """Let every token of a sequence attend to the tokens of the same sequence.
+
+    ``scaled_dot_product_attention(x @ w_q, x @ w_k, x @ w_v, mask)``
+
+    Parameters
+    ----------
+    x : (..., len, d_in)
+    w_q, w_k, w_v : (d_in, d_k), (d_in, d_k), (d_in, d_v)
+    mask : (..., len, len), bool, optional
+        True where a token may attend.
+
+    Returns
+    -------
+    AttentionOutput : output (..., len, d_v) and weights (..., len, len)
+
+    Raises
+    ------
+    ValueError if shapes do not fit; TypeError if the mask is not boolean. [vaswani2017]_
+
+    Examples
+    --------
+    >>> x, keep = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], np.eye(3)[:, :2]
+    >>> self_attention(x, keep, keep, keep).output.round(2)
+    array([[3.99, 4.99],
+           [4.  , 5.  ]])
+    """
+    return cross_attention(x, x, w_q, w_k, w_v, mask)
+
+
+def cross_attention(
+    x: ArrayLike,
+    memory: ArrayLike,
+    w_q: ArrayLike,
+    w_k: ArrayLike,
+    w_v: ArrayLike,
+    mask: ArrayLike | None = None,
+) -> AttentionOutput:
+    """Let every token of one sequence attend to the tokens of another.
+
+    ``scaled_dot_product_attention(x @ w_q, memory @ w_k, memory @ w_v, mask)``
+
+    Parameters
+    ----------
+    x, memory : (..., len_q, d_x), (..., len_k, d_memory)
+    w_q, w_k, w_v : (d_x, d_k), (d_memory, d_k), (d_memory, d_v)
+    mask : (..., len_q, len_k), bool, optional
+        True where a token of x may attend to a token of memory.
+
+    Returns
+    -------
+    AttentionOutput : output (..., len_q, d_v) and weights (..., len_q, len_k)
+
+    Raises
+    ------
+    ValueError if shapes do not fit; TypeError if the mask is not boolean. [vaswani2017]_
+
+    Examples
+    --------
+    >>> one = [[1.0]]
+    >>> cross_attention([[0.0]], [[2.0], [4.0]], one, one, one).output
+    array([[3.]])
+    """
+    (x, memory, w_q, w_k, w_v), dtype = _promote(x, memory, weights=(w_q, w_k, w_v))
+    result = scaled_dot_product_attention(
+        _project("x", x, "w_q", w_q),
+        _project("memory", memory, "w_k", w_k),
+        _project("memory", memory, "w_v", w_v),
+        mask,
+    )
+    return AttentionOutput(*(array.astype(dtype, copy=False) for array in result))
+
+
+def split_heads(x: ArrayLike, num_heads: int) -> NDArray:
+    """Cut the last axis into heads and move the heads before the length.
+
+    Parameters
+    ----------
+    x : (..., len, d_model)
+    num_heads : int
+        Must divide d_model; head_dim = d_model / num_heads.
+
+    Returns
+    -------
+    (..., num_heads, len, head_dim), a view where NumPy can make one
+
+    Raises
+    ------
+    ValueError if num_heads is not positive or does not divide d_model. [vaswani2017]_
+
+    Examples
+    --------
+    >>> split_heads([[0, 1, 2, 3], [4, 5, 6, 7]], 2)
+    array([[[0, 1],
+            [4, 5]],
+    <BLANKLINE>
+           [[2, 3],
+            [6, 7]]])
+    """
+    x = np.asarray(x)
+    if x.ndim < 2:
+        raise ValueError(f"x must have at least 2 axes (..., len, d_model), got shape {x.shape}")
+    head_dim = _head_dim(x.shape[-1], num_heads)
+    heads = x.reshape(*x.shape[:-1], num_heads, head_dim)  # (..., len, num_heads, head_dim)
+    return heads.swapaxes(-2, -3)  # (..., num_heads, len, head_dim)
+
+
+def merge_heads(x: ArrayLike) -> NDArray:
+    """Undo split_heads: put the heads of each token side by side again.
+
+    Parameters
+    ----------
+    x : (..., num_heads, len, head_dim)
+
+    Returns
+    -------
+    (..., len, num_heads * head_dim)
+
+    Raises
+    ------
+    ValueError if x has fewer than 3 axes. [vaswani2017]_
+
+    Examples
+    --------
+    >>> merge_heads([[[0, 1], [4, 5]], [[2, 3], [6, 7]]])
+    array([[0, 1, 2, 3],
+           [4, 5, 6, 7]])
+    """
+    x = np.asarray(x)
+    if x.ndim < 3:
+        raise ValueError(
+            f"x must have at least 3 axes (..., num_heads, len, head_dim), got shape {x.shape}"
+        )
+    tokens = x.swapaxes(-2, -3)  # (..., len, num_heads, head_dim)
+    d_model = x.shape[-3] * x.shape[-1]
+    return tokens.reshape(*tokens.shape[:-2], d_model)  # (..., len, d_model)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MultiHeadAttention:
+    """Run several small attentions side by side and mix their outputs with one matrix.
+
+    ``merge_heads(attention(split(q @ w_q + b_q), split(k @ w_k + b_k), split(v @ w_v + b_v)))
+    @ w_o + b_o``; biases default to zero.
+
+    Parameters
+    ----------
+    w_q, w_k, w_v : (d_q, num_heads * head_dim), (d_k, same), (d_v, num_heads * value_dim)
+    w_o : (num_heads * value_dim, d_out)
+    num_heads : int
+    b_q, b_k, b_v, b_o : one number for each column of the matrix of the same letter
+
+    Raises
+    ------
+    ValueError if shapes do not fit or num_heads does not divide them. [vaswani2017]_
+
+    Examples
+    --------
+    >>> eye = np.eye(2)
+    >>> layer = MultiHeadAttention(w_q=0 * eye, w_k=eye, w_v=eye, w_o=eye, num_heads=2)
+    >>> layer([[0.0, 2.0], [2.0, 4.0]]).output
+    array([[1., 3.],
+           [1., 3.]])
+    """
+
+    w_q: NDArray[np.floating]
+    w_k: NDArray[np.floating]
+    w_v: NDArray[np.floating]
+    w_o: NDArray[np.floating]
+    num_heads: int
+    b_q: NDArray[np.floating] | None = None
+    b_k: NDArray[np.floating] | None = None
+    b_v: NDArray[np.floating] | None = None
+    b_o: NDArray[np.floating] | None = None
+
+    def __post_init__(self):
+        for letter in "qkvo":
+            weight = np.asarray(getattr(self, f"w_{letter}"))
+            if weight.ndim != 2:
+                raise ValueError(f"w_{letter} must have 2 axes, got shape {weight.shape}")
+            bias = getattr(self, f"b_{letter}")
+            bias = np.zeros(weight.shape[1], weight.dtype) if bias is None else np.asarray(bias)
+            if bias.shape != weight.shape[1:]:
+                raise ValueError(f"b_{letter} must have shape {weight.shape[1:]}, got {bias.shape}")
+            object.__setattr__(self, f"w_{letter}", weight)
+            object.__setattr__(self, f"b_{letter}", bias)
+        _check_weight("w_k", self.w_k, (self.w_k.shape[0], self.w_q.shape[1]))
+        _check_weight("w_o", self.w_o, (self.w_v.shape[1], self.w_o.shape[1]))
+        _head_dim(self.w_q.shape[1], self.num_heads)
+        _head_dim(self.w_v.shape[1], self.num_heads, "the columns of w_v")
+
+    @classmethod
+    def init(cls, rng: np.random.Generator, d_model: int, num_heads: int) -> MultiHeadAttention:
+        """Draw square weights uniformly within ``sqrt(3 / d_model)``; biases are zero.
+
+        The bound keeps the variance of a projected vector at that of its input. [glorot2010]_
+
+        Raises
+        ------
+        ValueError if num_heads does not divide d_model; TypeError if rng is no Generator.
+        """
+        if not isinstance(rng, np.random.Generator):
+            raise TypeError(f"rng must be a numpy.random.Generator, got {type(rng).__name__}")
+        _head_dim(d_model, num_heads)
+        bound = (3 / d_model) ** 0.5
+        w_q, w_k, w_v, w_o = rng.uniform(-bound, bound, size=(4, d_model, d_model))
+        return cls(w_q=w_q, w_k=w_k, w_v=w_v, w_o=w_o, num_heads=num_heads)
+
+    def __call__(
+        self,
+        query: ArrayLike,
+        key: ArrayLike | None = None,
+        value: ArrayLike | None = None,
+        mask: ArrayLike | None = None,
+    ) -> AttentionOutput:
+        """Attend from query to key and value; key defaults to query, value to key.
+
+        Parameters
+        ----------
+        query, key, value : (..., len_q, d_q), (..., len_k, d_k), (..., len_k, d_v)
+        mask : (..., len_q, len_k), bool, optional
+            True where a query may attend; the same for every head.
+
+        Returns
+        -------
+        AttentionOutput : output (..., len_q, d_out), weights (..., num_heads, len_q, len_k)
+        """
+        key = query if key is None else key
+        value = key if value is None else value
+        names = [f"{kind}_{letter}" for letter in "qkvo" for kind in "wb"]
+        parameters = [getattr(self, name) for name in names]
+        (query, key, value, *parameters), dtype = _promote(query, key, value, weights=parameters)
+        w_q, b_q, w_k, b_k, w_v, b_v, w_o, b_o = parameters
+        if mask is not None:
+            mask = np.atleast_2d(mask)
+            if mask.ndim > max(query.ndim, key.ndim, 2):
+                raise ValueError(
+                    "mask must not have more axes than query and key (it is the same for every "
+                    f"head), got shapes {mask.shape}, {query.shape} and {key.shape}"
+                )
+            mask = np.expand_dims(mask, -3)  # (..., 1, len_q, len_k)
+        output, weights = scaled_dot_product_attention(
+            split_heads(_project("query", query, "w_q", w_q) + b_q, self.num_heads),
+            split_heads(_project("key", key, "w_k", w_k) + b_k, self.num_heads),
+            split_heads(_project("value", value, "w_v", w_v) + b_v, self.num_heads),
+            mask,
+        )
+        output = merge_heads(output) @ w_o + b_o
+        return AttentionOutput(output.astype(dtype, copy=False), weights.astype(dtype, copy=False))
+
+
+def _project(name, x, weight_name, weight):
+    if x.ndim < 2:
+        raise ValueError(f"{name} must have at least 2 axes (..., len, d), got shape {x.shape}")
+    if weight.ndim != 2 or weight.shape[0] != x.shape[-1]:
+        raise ValueError(
+            f"{weight_name} must have 2 axes and one row for each of the {x.shape[-1]} features "
+            f"of {name}, got shape {weight.shape}"
+        )
+    return x @ weight
+
+
+def _head_dim(d_model, num_heads, name="d_model"):
+    if operator.index(num_heads) < 1:
+        raise ValueError(f"num_heads ({num_heads}) must be at least 1")
+    if d_model % num_heads:
+        raise ValueError(f"{name} ({d_model}) must be divisible by num_heads ({num_heads})")
+    if d_model < 1:
+        raise ValueError(f"{name} ({d_model}) must be at least 1")
+    return d_model // num_heads

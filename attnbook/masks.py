@@ -1,0 +1,80 @@
+"""Boolean masks. True means: this query may attend to this key."""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+def causal_mask(length: int) -> NDArray[np.bool_]:
+    """Let position i attend to the positions up to and including i.
+
+    For fewer queries than keys, as in generation with a cache, take the last rows:
+    ``causal_mask(len_k)[-len_q:]``.
+
+    Parameters
+    ----------
+    length : int
+
+    Returns
+    -------
+    (length, length), bool, lower triangle
+
+    Raises
+    ------
+    ValueError if the length is negative.
+
+    Examples
+    --------
+    >>> causal_mask(3).astype(int)
+    array([[1, 0, 0],
+           [1, 1, 0],
+           [1, 1, 1]])
+    """
+    length = operator.index(length)
+    if length < 0:
+        raise ValueError(f"length must not be negative, got {length}")
+    return np.tri(length, dtype=bool)
+
+
+def padding_mask(lengths: ArrayLike, max_length: int | None = None) -> NDArray[np.bool_]:
+    """Let every query of a padded batch attend to the real tokens of its sequence only.
+
+    Parameters
+    ----------
+    lengths : (batch,), int
+        The number of real tokens of each sequence; they come first, padding last.
+    max_length : int, optional
+        The padded length; by default the largest of the lengths.
+
+    Returns
+    -------
+    (batch, 1, max_length), bool : broadcasts over queries and combines with ``&``
+
+    Raises
+    ------
+    ValueError if a length is negative or above the maximum; TypeError if not integers.
+
+    Examples
+    --------
+    >>> padding_mask([1, 3]).astype(int)
+    array([[[1, 0, 0]],
+    <BLANKLINE>
+           [[1, 1, 1]]])
+    """
+    lengths = np.asarray(lengths)
+    if lengths.ndim != 1:
+        raise ValueError(f"lengths must have shape (batch,), got {lengths.shape}")
+    if lengths.size and lengths.dtype.kind not in "iu":
+        raise TypeError(f"lengths must be integers, got dtype {lengths.dtype}")
+    longest = int(lengths.max(initial=0))
+    max_length = longest if max_length is None else operator.index(max_length)
+    if max_length < 0:
+        raise ValueError(f"max_length must not be negative, got {max_length}")
+    if lengths.min(initial=0) < 0:
+        raise ValueError(f"lengths must not be negative, got {lengths.min()}")
+    if longest > max_length:
+        raise ValueError(f"lengths must not exceed max_length ({max_length}), got {longest}")
+    return (np.arange(max_length) < lengths[:, None])[:, None, :]  # (batch, 1, max_length)

@@ -1,0 +1,268 @@
+"""The book's figures of weights and arrays. The only module that imports Matplotlib."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
+from numpy.typing import ArrayLike, NDArray
+
+from attnbook.functional import _check_mask
+
+_MASKED_FACE, _MASKED_HATCH = "#f2f2f2", "#8a8a8a"
+
+
+def use_style() -> None:
+    """Draw all further figures in the book's style; in a notebook, as reproducible SVG.
+
+    The only function here that changes global settings; each chapter calls it once.
+    """
+    plt.style.use("attnbook.attnbook")
+    try:
+        from matplotlib_inline.backend_inline import set_matplotlib_formats
+
+        set_matplotlib_formats("svg", metadata={"Date": None})
+    except (ImportError, AttributeError):  # not in a notebook: only the style applies
+        pass
+
+
+def attention_heatmap(
+    weights: ArrayLike,
+    query_labels: Sequence[str] | None = None,
+    key_labels: Sequence[str] | None = None,
+    *,
+    mask: ArrayLike | None = None,
+    ax: Axes | None = None,
+    annotate: bool = False,
+    colorbar: bool = True,
+) -> Axes:
+    """Draw attention weights: a row for each query, a column for each key, colours 0 to 1.
+
+    Parameters
+    ----------
+    weights : (len_q, len_k), between 0 and 1
+    query_labels, key_labels : sequences of str, optional
+        Numbers from 0 by default.
+    mask : (len_q, len_k) or broadcasting to it, bool, optional
+        True where a query may attend; the other cells are hatched.
+    ax : Axes, optional
+    annotate, colorbar : bool
+        Write each weight into its cell; draw the colour bar.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    ValueError if weights have not two axes, leave 0 to 1, or do not fit the labels.
+    """
+    weights, query_labels, key_labels, mask = _checked(weights, query_labels, key_labels, mask)
+    len_q, len_k = weights.shape
+    if ax is None:
+        _, ax = plt.subplots(figsize=(1.6 + 0.45 * len_k, 1.1 + 0.45 * len_q))
+    mesh = ax.pcolormesh(weights, vmin=0, vmax=1, edgecolors="white", linewidth=0.5)
+    ax.pcolor(
+        np.ma.masked_where(mask, np.zeros(weights.shape)),
+        cmap=ListedColormap([_MASKED_FACE]),
+        edgecolors=_MASKED_HATCH,
+        hatch="////",
+        linewidth=0,
+    )
+    if annotate:
+        for row, column in np.argwhere(mask):
+            weight = weights[row, column]
+            dark = weight < 0.6
+            ax.text(
+                column + 0.5,
+                row + 0.5,
+                f"{weight:.2f}",
+                color="white" if dark else "black",
+                ha="center",
+                va="center",
+                fontsize=8,
+            )
+    ax.set_xticks(np.arange(len_k) + 0.5, key_labels)
+    ax.set_yticks(np.arange(len_q) + 0.5, query_labels)
+    if max(map(len, key_labels), default=0) > 3:
+        ax.tick_params(axis="x", labelrotation=90)
+    ax.tick_params(length=0)
+    ax.set(xlabel="key", ylabel="query", xlim=(0, len_k), ylim=(len_q, 0), aspect="equal")
+    ax.grid(False)
+    ax.spines[:].set_visible(False)
+    if colorbar:
+        _weight_bar(mesh, ax)
+    return ax
+
+
+def head_grid(
+    weights: ArrayLike,
+    query_labels: Sequence[str] | None = None,
+    key_labels: Sequence[str] | None = None,
+    *,
+    mask: ArrayLike | None = None,
+    axes: NDArray | None = None,
+    num_columns: int = 4,
+) -> NDArray:
+    """Draw one heatmap for each head, numbered from 0, with one shared colour bar.
+
+    Parameters
+    ----------
+    weights : (num_heads, len_q, len_k), between 0 and 1
+    query_labels, key_labels : sequences of str, optional
+        Written on the outer heatmaps only.
+    mask : broadcasting to (len_q, len_k), bool, optional
+        True where a query may attend; the same for every head.
+    axes : array of num_heads Axes, optional
+    num_columns : int
+
+    Returns
+    -------
+    Array of num_heads Axes
+
+    Raises
+    ------
+    ValueError if weights have not three axes or the axes are too few or too many.
+    """
+    weights = np.asarray(weights)
+    if weights.ndim != 3:
+        raise ValueError(f"weights must be (num_heads, len_q, len_k), got shape {weights.shape}")
+    num_heads = len(weights)
+    num_columns = min(num_columns, num_heads)
+    if axes is None:
+        num_rows = -(-num_heads // num_columns)
+        _, grid = plt.subplots(
+            num_rows, num_columns, figsize=(2 * num_columns + 0.6, 2 * num_rows), squeeze=False
+        )
+        axes = grid.ravel()[:num_heads]
+        for spare in grid.ravel()[num_heads:]:
+            spare.remove()
+    axes = np.asarray(axes).ravel()
+    if len(axes) != num_heads:
+        raise ValueError(f"axes must be {num_heads}, one for each head, got {len(axes)}")
+    for head, ax in enumerate(axes):
+        attention_heatmap(weights[head], query_labels, key_labels, mask=mask, ax=ax, colorbar=False)
+        ax.set_title(f"head {head}")
+        if head % num_columns:
+            ax.set(ylabel="", yticks=[])
+        if head + num_columns < num_heads:
+            ax.set(xlabel="", xticks=[])
+    _weight_bar(axes[0].collections[0], list(axes))
+    return axes
+
+
+def weights_table(
+    weights: ArrayLike,
+    query_labels: Sequence[str] | None = None,
+    key_labels: Sequence[str] | None = None,
+    *,
+    mask: ArrayLike | None = None,
+    digits: int = 2,
+) -> str:
+    """Write attention weights as plain text, for screen readers and terminals.
+
+    Parameters
+    ----------
+    weights : (len_q, len_k), between 0 and 1
+    query_labels, key_labels : sequences of str, optional
+        Numbers from 0 by default.
+    mask : broadcasting to (len_q, len_k), bool, optional
+        True where a query may attend; the other cells read ``-``.
+    digits : int
+
+    Returns
+    -------
+    str : a header of keys, then a line for each query
+
+    Examples
+    --------
+    >>> print(weights_table([[1, 0], [0.25, 0.75]], ["it", "is"], ["it", "is"]))
+    query    it    is
+    it     1.00  0.00
+    is     0.25  0.75
+    """
+    weights, query_labels, key_labels, mask = _checked(weights, query_labels, key_labels, mask)
+    cells = [
+        [f"{weight:.{digits}f}" if allowed else "-" for weight, allowed in zip(*row, strict=True)]
+        for row in zip(weights, mask, strict=True)
+    ]
+    first = max(map(len, ("query", *query_labels)))
+    width = max(map(len, (*key_labels, f"{0:.{digits}f}")))
+    lines = [("query", key_labels), *zip(query_labels, cells, strict=True)]
+    return "\n".join(
+        name.ljust(first) + "".join(cell.rjust(width + 2) for cell in row) for name, row in lines
+    )
+
+
+def number_grid(
+    values: ArrayLike,
+    *,
+    ax: Axes | None = None,
+    title: str | None = None,
+    fmt: str = "{:g}",
+    color: str = "#dcebf5",
+) -> Axes:
+    """Draw a matrix as a grid of its numbers, one cell each, row 0 on top.
+
+    Parameters
+    ----------
+    values : (rows, columns)
+    ax : Axes, optional
+        Drawn with its data units square, so that several grids on one Axes row compare.
+    title : str, optional
+    fmt : str
+        How a number is written.
+    color : str
+        The colour of the cells.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    ValueError if values have not two axes.
+    """
+    values = np.asarray(values)
+    if values.ndim != 2:
+        raise ValueError(f"values must have 2 axes, got shape {values.shape}")
+    rows, columns = values.shape
+    if ax is None:
+        _, ax = plt.subplots(figsize=(0.7 * columns, 0.7 * rows))
+    ax.pcolormesh(
+        np.zeros((rows, columns)), cmap=ListedColormap([color]), edgecolors="#4a6b80", linewidth=1
+    )
+    for row, column in np.ndindex(rows, columns):
+        text = fmt.format(values[row, column])
+        ax.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=9)
+    ax.set(xlim=(-0.05, columns + 0.05), ylim=(rows + 0.05, -0.05), aspect="equal", title=title)
+    ax.axis("off")
+    return ax
+
+
+def _weight_bar(mesh, ax):
+    figure = mesh.get_figure()
+    bar = figure.colorbar(mesh, ax=ax, label="attention weight", ticks=[0, 0.5, 1], shrink=0.9)
+    bar.outline.set_visible(False)
+    bar.ax.grid(False)
+
+
+def _checked(weights, query_labels, key_labels, mask):
+    weights = np.asarray(weights, dtype=np.float64)
+    if weights.ndim != 2:
+        raise ValueError(f"weights must be (len_q, len_k), got shape {weights.shape}")
+    if not ((weights >= 0) & (weights <= 1 + 1e-6)).all():
+        raise ValueError("weights must lie between 0 and 1")
+    labels = []
+    pairs = (("query_labels", query_labels), ("key_labels", key_labels))
+    for (name, given), length in zip(pairs, weights.shape, strict=True):
+        given = [str(label) for label in (range(length) if given is None else given)]
+        if len(given) != length:
+            raise ValueError(f"{name} must name {length} tokens, got {len(given)}")
+        labels.append(given)
+    mask = _check_mask(True if mask is None else mask, weights.shape)
+    mask = np.broadcast_to(mask, weights.shape)
+    return weights, *labels, mask

@@ -40,11 +40,13 @@ def score_statistics(
 
     Returns
     -------
-    ScoreStatistics : ``before`` and ``after``, each with minimum, maximum, mean and std
+    ScoreStatistics
+        ``before`` and ``after``, each with minimum, maximum, mean and std
 
     Raises
     ------
-    ValueError if the last axes differ or there is no score to summarise.
+    ValueError
+        If the last axes differ or there is no score to summarise.
 
     Examples
     --------
@@ -67,7 +69,8 @@ def score_statistics(
 def entropy(weights: ArrayLike, axis: int = -1) -> NDArray[np.floating]:
     """Measure how spread out each row of weights is, in nats.
 
-    ``-sum(w * log(w))`` with ``0 log 0 = 0``: 0 for a single key, ``log(n)`` for n equal ones.
+    ``-sum(w * log(w))`` with ``0 log 0 = 0``: 0 for a single key, ``log(n)`` for n equal ones
+    :cite:p:`shannon1948`.
 
     Parameters
     ----------
@@ -80,7 +83,8 @@ def entropy(weights: ArrayLike, axis: int = -1) -> NDArray[np.floating]:
 
     Raises
     ------
-    ValueError if a weight is negative. [shannon1948]_
+    ValueError
+        If a weight is negative.
 
     Examples
     --------
@@ -110,7 +114,8 @@ def effective_keys(weights: ArrayLike, axis: int = -1) -> NDArray[np.floating]:
 
     Raises
     ------
-    ValueError if a weight is negative.
+    ValueError
+        If a weight is negative.
 
     Examples
     --------

@@ -53,22 +53,25 @@ def scaled_dot_product_attention(
 ) -> AttentionOutput:
     """Average the values, each weighted by how well its key matches the query.
 
-    ``softmax(query @ key.T * scale) @ value``, with ``scale = 1/sqrt(d_k)`` by default.
+    ``softmax(query @ key.T * scale) @ value``, with ``scale = 1/sqrt(d_k)`` by default
+    :cite:p:`vaswani2017`.
 
     Parameters
     ----------
     query, key, value : (..., len_q, d_k), (..., len_k, d_k), (..., len_k, d_v)
     mask : (..., len_q, len_k), bool, optional
-        True where a query may attend. A query that may attend to nothing gets zeros.
+        True where a query may attend; one that may attend to nothing gets zeros.
     scale : float, optional
 
     Returns
     -------
-    AttentionOutput : output (..., len_q, d_v) and weights (..., len_q, len_k)
+    AttentionOutput
+        Output (..., len_q, d_v) and weights (..., len_q, len_k)
 
     Raises
     ------
-    ValueError if shapes do not fit; TypeError if the mask is not boolean. [vaswani2017]_
+    ValueError, TypeError
+        If shapes do not fit; if the mask is not boolean.
 
     Examples
     --------
@@ -100,7 +103,8 @@ def additive_attention(
 ) -> AttentionOutput:
     """Average the values, with scores from a one-layer network instead of a dot product.
 
-    The score of a query and a key is ``w_score . tanh(query @ w_query + key @ w_key)``.
+    The score of a query and a key is ``w_score . tanh(query @ w_query + key @ w_key)``
+    :cite:p:`bahdanau2015`.
 
     Parameters
     ----------
@@ -111,11 +115,13 @@ def additive_attention(
 
     Returns
     -------
-    AttentionOutput : output (..., len_q, d_v) and weights (..., len_q, len_k)
+    AttentionOutput
+        Output (..., len_q, d_v) and weights (..., len_q, len_k)
 
     Raises
     ------
-    ValueError if shapes do not fit; TypeError if the mask is not boolean. [bahdanau2015]_
+    ValueError, TypeError
+        If shapes do not fit; if the mask is not boolean.
 
     Examples
     --------

@@ -25,7 +25,7 @@ def self_attention(
 ) -> AttentionOutput:
     """Let every token of a sequence attend to the tokens of the same sequence.
 
-    ``scaled_dot_product_attention(x @ w_q, x @ w_k, x @ w_v, mask)``
+    ``scaled_dot_product_attention(x @ w_q, x @ w_k, x @ w_v, mask)`` :cite:p:`vaswani2017`
 
     Parameters
     ----------
@@ -36,11 +36,13 @@ def self_attention(
 
     Returns
     -------
-    AttentionOutput : output (..., len, d_v) and weights (..., len, len)
+    AttentionOutput
+        Output (..., len, d_v) and weights (..., len, len)
 
     Raises
     ------
-    ValueError if shapes do not fit; TypeError if the mask is not boolean. [vaswani2017]_
+    ValueError, TypeError
+        If shapes do not fit; if the mask is not boolean.
 
     Examples
     --------
@@ -63,6 +65,7 @@ def cross_attention(
     """Let every token of one sequence attend to the tokens of another.
 
     ``scaled_dot_product_attention(x @ w_q, memory @ w_k, memory @ w_v, mask)``
+    :cite:p:`vaswani2017`
 
     Parameters
     ----------
@@ -73,11 +76,13 @@ def cross_attention(
 
     Returns
     -------
-    AttentionOutput : output (..., len_q, d_v) and weights (..., len_q, len_k)
+    AttentionOutput
+        Output (..., len_q, d_v) and weights (..., len_q, len_k)
 
     Raises
     ------
-    ValueError if shapes do not fit; TypeError if the mask is not boolean. [vaswani2017]_
+    ValueError, TypeError
+        If shapes do not fit; if the mask is not boolean.
 
     Examples
     --------
@@ -110,7 +115,8 @@ def split_heads(x: ArrayLike, num_heads: int) -> NDArray:
 
     Raises
     ------
-    ValueError if num_heads is not positive or does not divide d_model. [vaswani2017]_
+    ValueError
+        If num_heads is not positive or does not divide d_model.
 
     Examples
     --------
@@ -142,7 +148,8 @@ def merge_heads(x: ArrayLike) -> NDArray:
 
     Raises
     ------
-    ValueError if x has fewer than 3 axes. [vaswani2017]_
+    ValueError
+        If x has fewer than 3 axes.
 
     Examples
     --------
@@ -165,7 +172,7 @@ class MultiHeadAttention:
     """Run several small attentions side by side and mix their outputs with one matrix.
 
     ``merge_heads(attention(split(q @ w_q + b_q), split(k @ w_k + b_k), split(v @ w_v + b_v)))
-    @ w_o + b_o``; biases default to zero.
+    @ w_o + b_o`` :cite:p:`vaswani2017`; biases default to zero.
 
     Parameters
     ----------
@@ -176,7 +183,8 @@ class MultiHeadAttention:
 
     Raises
     ------
-    ValueError if shapes do not fit or num_heads does not divide them. [vaswani2017]_
+    ValueError
+        If shapes do not fit or num_heads does not divide them.
 
     Examples
     --------
@@ -217,11 +225,13 @@ class MultiHeadAttention:
     def init(cls, rng: np.random.Generator, d_model: int, num_heads: int) -> MultiHeadAttention:
         """Draw square weights uniformly within ``sqrt(3 / d_model)``; biases are zero.
 
-        The bound keeps the variance of a projected vector at that of its input. [glorot2010]_
+        The bound keeps the variance of a projected vector at that of its input
+        :cite:p:`glorot2010`.
 
         Raises
         ------
-        ValueError if num_heads does not divide d_model; TypeError if rng is no Generator.
+        ValueError, TypeError
+            If num_heads does not divide d_model; if rng is no Generator.
         """
         if not isinstance(rng, np.random.Generator):
             raise TypeError(f"rng must be a numpy.random.Generator, got {type(rng).__name__}")
@@ -247,7 +257,8 @@ class MultiHeadAttention:
 
         Returns
         -------
-        AttentionOutput : output (..., len_q, d_out), weights (..., num_heads, len_q, len_k)
+        AttentionOutput
+            Output (..., len_q, d_out), weights (..., num_heads, len_q, len_k)
         """
         key = query if key is None else key
         value = key if value is None else value

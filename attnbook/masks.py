@@ -24,7 +24,8 @@ def causal_mask(length: int) -> NDArray[np.bool_]:
 
     Raises
     ------
-    ValueError if the length is negative.
+    ValueError
+        If the length is negative.
 
     Examples
     --------
@@ -55,7 +56,8 @@ def padding_mask(lengths: ArrayLike, max_length: int | None = None) -> NDArray[n
 
     Raises
     ------
-    ValueError if a length is negative or above the maximum; TypeError if not integers.
+    ValueError, TypeError
+        If a length is negative or above the maximum; if not integers.
 
     Examples
     --------

@@ -58,7 +58,8 @@ def attention_heatmap(
 
     Raises
     ------
-    ValueError if weights have not two axes, leave 0 to 1, or do not fit the labels.
+    ValueError
+        If weights have not two axes, leave 0 to 1, or do not fit the labels.
     """
     weights, query_labels, key_labels, mask = _checked(weights, query_labels, key_labels, mask)
     len_q, len_k = weights.shape
@@ -125,7 +126,8 @@ def head_grid(
 
     Raises
     ------
-    ValueError if weights have not three axes or the axes are too few or too many.
+    ValueError
+        If weights have not three axes or the axes are too few or too many.
     """
     weights = np.asarray(weights)
     if weights.ndim != 3:
@@ -175,7 +177,8 @@ def weights_table(
 
     Returns
     -------
-    str : a header of keys, then a line for each query
+    str
+        A header of keys, then a line for each query
 
     Examples
     --------
@@ -224,7 +227,8 @@ def number_grid(
 
     Raises
     ------
-    ValueError if values have not two axes.
+    ValueError
+        If values have not two axes.
     """
     values = np.asarray(values)
     if values.ndim != 2:

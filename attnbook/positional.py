@@ -12,7 +12,7 @@ def sinusoidal_encoding(length: int, d_model: int, *, base: float = 10000.0) -> 
     """Give each position a vector of sines and cosines of d_model/2 frequencies.
 
     ``encoding[p, 2j] = sin(p w_j)`` and ``encoding[p, 2j+1] = cos(p w_j)`` with the
-    frequency ``w_j = base**(-2j/d_model)``, in radians per position.
+    frequency ``w_j = base**(-2j/d_model)``, in radians per position :cite:p:`vaswani2017`.
 
     Parameters
     ----------
@@ -26,8 +26,8 @@ def sinusoidal_encoding(length: int, d_model: int, *, base: float = 10000.0) -> 
 
     Raises
     ------
-    ValueError if length is negative, d_model odd or not positive, base not positive.
-    [vaswani2017]_
+    ValueError
+        If length is negative, d_model odd or not positive, base not positive.
 
     Examples
     --------
@@ -49,7 +49,8 @@ def relative_rotation(offset: float, d_model: int, *, base: float = 10000.0) -> 
     """Build the rotation that moves every sinusoidal encoding by the same offset.
 
     ``encoding[p + offset] = relative_rotation(offset, d_model) @ encoding[p]`` for every
-    position ``p``; block j is the rotation of the plane (sine, cosine) by ``offset * w_j``.
+    position ``p``; block j rotates the plane (sine, cosine) by ``offset * w_j``
+    :cite:p:`vaswani2017`.
 
     Parameters
     ----------
@@ -63,7 +64,8 @@ def relative_rotation(offset: float, d_model: int, *, base: float = 10000.0) -> 
 
     Raises
     ------
-    ValueError if d_model is odd or not positive, or base not positive. [vaswani2017]_
+    ValueError
+        If d_model is odd or not positive, or base not positive.
 
     Examples
     --------

@@ -9,8 +9,16 @@ from attnbook.functional import scaled_dot_product_attention
 from attnbook.functional import softmax as right_softmax
 from attnbook.masks import causal_mask
 
-_NO_MAXIMUM = (
-    "Does exp overflow? Subtract the largest score of each row first: it changes no weight."
+_MAXIMUM = (
+    "These scores are far from 0, beyond the reach of exp: subtract from each row its own largest "
+    "score first. It changes no weight."
+)
+_MAXIMUM_ALLOWED = (
+    "These scores are around -20000. Fill masked ones with -np.inf, and subtract from each row the "
+    "largest score that is not masked."
+)
+_SIZES = (
+    "Right before, wrong for other sizes: is a size, or a number made from one, fixed in the code?"
 )
 
 
@@ -33,6 +41,14 @@ def _naive_softmax(x, axis=-1):
     return np.exp(x) / np.exp(x).sum(axis=axis, keepdims=True)
 
 
+def _other_batch(x):
+    return np.roll(x, 1, axis=0)
+
+
+def _torn(key):
+    return key.reshape(key.shape[0], key.shape[2], key.shape[1]).swapaxes(-1, -2)
+
+
 def _one_hot_argmax(x):
     return (x == x.max(axis=-1, keepdims=True)).astype(float)
 
@@ -43,11 +59,12 @@ def _one_hot_argmax(x):
 def _softmax_cases(rng):
     # Three axes: an answer written for one row or one matrix only must not pass.
     yield {"x": rng.standard_normal((2, 3, 5))}, "Compare exp(x[i]) / sum(exp(x)) row by row."
-    yield {"x": 1000 * rng.standard_normal((2, 3, 5))}, _NO_MAXIMUM
-    # One row far below the others: subtracting the maximum of the whole array empties it.
-    far = rng.standard_normal((2, 3, 5))
-    far[0, 1] -= 2000
-    yield {"x": far}, "Subtract the maximum of each row, not one maximum for the whole array."
+    hint = "These are integers, in other sizes: is the result an integer array, or a size fixed?"
+    yield {"x": rng.integers(-3, 4, (3, 2, 7))}, hint
+    # One row far below the others: the maximum of the whole array, or of 0 and the row, empties it.
+    large = 1000.0 * rng.integers(-20, 21, (2, 3, 5))
+    large[0, 1] -= 100_000
+    yield {"x": large}, _MAXIMUM
 
 
 SOFTMAX = Exercise(
@@ -80,6 +97,31 @@ SOFTMAX = Exercise(
             right_softmax(-x)
         ),
         "the base is 2, not e: use np.exp.": lambda x: right_softmax(x * np.log(2)),
+        "this is x itself, unchanged.": lambda x: x,
+        "all weights of a row are equal: the scores make no difference.": lambda x: right_softmax(
+            np.zeros(x.shape)
+        ),
+        "the scores are divided by a square root first: softmax takes them as they are.": lambda x: (
+            right_softmax(x / np.sqrt(x.shape[-1]))
+        ),
+        "the softmax is taken twice: softmax(softmax(x)).": lambda x: right_softmax(
+            right_softmax(x)
+        ),
+        "the sum leaves out the score itself: it runs over all scores of the row.": lambda x: (
+            np.exp(x) / (np.exp(x).sum(axis=-1, keepdims=True) - np.exp(x))
+        ),
+        "the result is cut to integers: it needs an array of floats.": lambda x: np.trunc(
+            right_softmax(x)
+        ),
+        "the result is cut to integers, as x is here: np.zeros_like(x) takes over the type of x.": lambda x: (
+            right_softmax(x).astype(x.dtype)
+        ),
+        "exp overflows or underflows: subtract from each row its own largest score first.": (
+            _naive_softmax
+        ),
+        "the maximum is that of the whole array: a row far below it comes out as 0 / 0.": lambda x: (
+            _naive_softmax(x - x.max())
+        ),
     },
     rows_sum_to_one=True,
 )
@@ -93,6 +135,7 @@ def _scores_cases(rng):
         {"query": rng.standard_normal((2, 3, 7)), "key": rng.standard_normal((2, 5, 7))},
         "Entry (i, j) is the dot product of query i and key j, divided by sqrt(d_k).",
     )
+    yield {"query": rng.standard_normal((3, 7, 13)), "key": rng.standard_normal((3, 2, 13))}, _SIZES
     yield (
         {"query": rng.integers(-4, 5, (2, 3, 7)), "key": rng.integers(-4, 5, (2, 5, 7))},
         "These inputs are integers: is the result stored as integers, too?",
@@ -128,11 +171,43 @@ SCORES = Exercise(
             q[..., :, None, :] - k[..., None, :, :], axis=-1
         ),
         "the batch index has been summed over, too: each sequence has scores of its own.": lambda q, k: (
-            np.einsum("bid,cjd->ij", q, k) / np.sqrt(q.shape[-1])
+            np.einsum("bid,bjd->ij", q, k) / np.sqrt(q.shape[-1])
         ),
-        "the result is rounded: is it stored in an integer array?": lambda q, k: np.trunc(
+        "the scores are divided by d_k / 2: d_k ** 1 / 2 is that; write sqrt(d_k) or d_k ** 0.5.": lambda q, k: (
+            _dot(q, k) / (q.shape[-1] / 2)
+        ),
+        "the scores are divided by 2 d_k: / d_k ** 1 / 2 does that; write sqrt(d_k) or d_k ** 0.5.": lambda q, k: (
+            _dot(q, k) / q.shape[-1] / 2
+        ),
+        "the scores are divided by sqrt(2), here that of the batch size: use d_k = key.shape[-1].": lambda q, k: (
+            _dot(q, k) / np.sqrt(q.shape[0])
+        ),
+        "the scores are divided by 8, the square root of 64: here d_k = key.shape[-1].": lambda q, k: (
+            _dot(q, k) / 8
+        ),
+        "the sign is turned: a key like its query gets a high score.": lambda q, k: -_scaled(q, k),
+        "the largest score of each row is subtracted: that belongs to the softmax.": lambda q, k: (
+            _scaled(q, k) - _scaled(q, k).max(axis=-1, keepdims=True)
+        ),
+        "reshape is no transpose, it tears the keys apart: key.swapaxes(-1, -2).": lambda q, k: (
+            _scaled(q, _torn(k))
+        ),
+        "each sequence is paired with every other, as np.dot does: use @.": lambda q, k: (
+            np.dot(q, k.swapaxes(-1, -2)) / np.sqrt(q.shape[-1])
+        ),
+        "these queries meet the keys of another sequence of the batch.": lambda q, k: _scaled(
+            q, _other_batch(k)
+        ),
+        "these queries meet the keys of all sequences of the batch, added up.": lambda q, k: (
+            _scaled(q, np.broadcast_to(k.sum(axis=0), k.shape))
+        ),
+        "the result is cut to integers: it needs an array of floats.": lambda q, k: np.trunc(
             _scaled(q, k)
         ),
+        "the result is cut to integers, as the inputs are here: is its array made with their type?": lambda q, k: (
+            _scaled(q, k).astype(q.dtype)
+        ),
+        "the result is rounded to integers.": lambda q, k: np.round(_scaled(q, k)),
     },
 )
 
@@ -140,17 +215,21 @@ SCORES = Exercise(
 # attention
 
 
-def _attention_inputs(rng, size=1.0):
+def _attention_inputs(rng, batch, len_q, len_k, d_k, d_v):
     return {
-        "query": size * rng.standard_normal((2, 3, 7)),
-        "key": rng.standard_normal((2, 5, 7)),
-        "value": rng.standard_normal((2, 5, 11)),
+        "query": rng.standard_normal((batch, len_q, d_k)),
+        "key": rng.standard_normal((batch, len_k, d_k)),
+        "value": rng.standard_normal((batch, len_k, d_v)),
     }
 
 
 def _attention_cases(rng):
-    yield _attention_inputs(rng), "Print the weights: which step first differs from the formula?"
-    yield _attention_inputs(rng, size=2000.0), _NO_MAXIMUM
+    hint = "Print scores, weights, output: which one is the first to differ from the formula?"
+    yield _attention_inputs(rng, 2, 3, 5, 7, 11), hint
+    yield _attention_inputs(rng, 3, 7, 2, 13, 5), _SIZES
+    large = _attention_inputs(rng, 2, 3, 5, 7, 11)
+    large["query"] *= 10_000
+    yield large, _MAXIMUM
 
 
 def _mixed(weigh):
@@ -169,6 +248,7 @@ def _softmax_then_scale(query, key):
 
 ATTENTION = Exercise(
     call="attention(query, key, value)",
+    returns=("output", "weights"),
     reference=scaled_dot_product_attention,
     cases=_attention_cases,
     mistakes={
@@ -203,6 +283,65 @@ ATTENTION = Exercise(
         "the scores are cosine similarities: a dot product keeps the lengths of the vectors.": _mixed(
             lambda q, k: right_softmax(_cosine(q, k))
         ),
+        "exp overflows: subtract from each row its own largest score first.": _mixed(
+            lambda q, k: _naive_softmax(_scaled(q, k))
+        ),
+        "the exponentials are not divided by their sum.": _mixed(
+            lambda q, k: np.exp(_scaled(q, k) - _scaled(q, k).max(axis=-1, keepdims=True))
+        ),
+        "these are bare exponentials: divide them by their sum.": _mixed(
+            lambda q, k: np.exp(_scaled(q, k))
+        ),
+        "the exponentials are divided by the sum over the whole array, not over each row.": _mixed(
+            lambda q, k: np.exp(_scaled(q, k)) / np.exp(_scaled(q, k)).sum()
+        ),
+        "the scores are divided by d_k / 2: d_k ** 1 / 2 is that; write sqrt(d_k) or d_k ** 0.5.": _mixed(
+            lambda q, k: right_softmax(_dot(q, k) / (q.shape[-1] / 2))
+        ),
+        "the scores are divided by 2 d_k: / d_k ** 1 / 2 does that; write sqrt(d_k) or d_k ** 0.5.": _mixed(
+            lambda q, k: right_softmax(_dot(q, k) / q.shape[-1] / 2)
+        ),
+        "the scores are divided by 8, the square root of 64: here d_k = key.shape[-1].": _mixed(
+            lambda q, k: right_softmax(_dot(q, k) / 8)
+        ),
+        "the scores are divided by sqrt(len_k): the scale is the key size, d_k = key.shape[-1].": _mixed(
+            lambda q, k: right_softmax(_dot(q, k) / np.sqrt(k.shape[-2]))
+        ),
+        "the scores are divided by sqrt(len_q): the scale is the key size, d_k = key.shape[-1].": _mixed(
+            lambda q, k: right_softmax(_dot(q, k) / np.sqrt(q.shape[-2]))
+        ),
+        "the scores are divided by sqrt(d_v): the scale is the key size, d_k = key.shape[-1].": lambda q, k, v: (
+            _mixed(lambda q, k: right_softmax(_dot(q, k) / np.sqrt(v.shape[-1])))(q, k, v)
+        ),
+        "the sign of the scores is turned: a key like its query gets a high score.": _mixed(
+            lambda q, k: right_softmax(-_scaled(q, k))
+        ),
+        "reshape is no transpose, it tears the keys apart: key.swapaxes(-1, -2).": _mixed(
+            lambda q, k: right_softmax(_scaled(q, _torn(k)))
+        ),
+        "these queries meet the keys of another sequence of the batch.": _mixed(
+            lambda q, k: right_softmax(_scaled(q, _other_batch(k)))
+        ),
+        "the weights mix the values of another sequence of the batch.": lambda q, k, v: (
+            scaled_dot_product_attention(q, k, _other_batch(v)).output,
+            right_softmax(_scaled(q, k)),
+        ),
+        "the output mixes with the scores: take the softmax first.": lambda q, k, v: (
+            _scaled(q, k) @ v,
+            right_softmax(_scaled(q, k)),
+        ),
+        "the output mixes with weights of unscaled scores: divide by sqrt(d_k) first.": lambda q, k, v: (
+            right_softmax(_dot(q, k)) @ v,
+            right_softmax(_scaled(q, k)),
+        ),
+        "the output is the value of the best key: mix all values by their weights.": lambda q, k, v: (
+            _one_hot_argmax(_scaled(q, k)) @ v,
+            right_softmax(_scaled(q, k)),
+        ),
+        "the output is divided by len_k: the weights sum to 1 already.": lambda q, k, v: (
+            right_softmax(_scaled(q, k)) @ v / k.shape[-2],
+            right_softmax(_scaled(q, k)),
+        ),
         "the output is the value itself, unmixed: multiply the weights with it.": lambda q, k, v: (
             v,
             right_softmax(_scaled(q, k)),
@@ -218,7 +357,10 @@ ATTENTION = Exercise(
         "weights and output are swapped: return output first.": lambda q, k, v: (
             scaled_dot_product_attention(q, k, v)[::-1]
         ),
-        "return both, the output and the weights.": lambda q, k, v: (
+        "these are weights only: return both, output and weights.": lambda q, k, v: (
+            scaled_dot_product_attention(q, k, v).weights
+        ),
+        "this is the output only: return both, output and weights.": lambda q, k, v: (
             scaled_dot_product_attention(q, k, v).output
         ),
     },
@@ -231,12 +373,29 @@ ATTENTION = Exercise(
 
 def _causal_cases(rng):
     hint = "Query i of len_q sits at position len_k - len_q + i, and sees that position and before."
-    yield {"scores": rng.standard_normal((2, 3, 5))}, hint
-    yield {"scores": rng.standard_normal((2, 7, 7))}, hint
+    few_queries = rng.standard_normal((2, 3, 5))
+    few_queries[0, 0, 1] = 0.0  # a score of 0 is a score, not the sign of a masked one
+    yield {"scores": few_queries}, hint
+    yield {"scores": rng.standard_normal((3, 7, 7))}, hint
+    yield {"scores": _far_below(rng, (2, 5, 11))}, _MAXIMUM_ALLOWED
+
+
+def _far_below(rng, shape):
+    """Return scores which attract masked keys filled with too small a number, as -10000."""
+    return 1000.0 * rng.integers(-5, 6, shape) - 20_000
 
 
 def _masked(scores, mask):
     return right_softmax(np.where(mask, scores, -np.inf))
+
+
+def _exp_before_mask(scores, mask):
+    exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True)) * mask
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
+def _masked_maximum(scores, mask):
+    return np.where(mask, scores, -np.inf).max(axis=-1, keepdims=True)
 
 
 def _late(scores, extra=0):
@@ -270,11 +429,39 @@ CAUSAL = Exercise(
         "the mask is applied after the softmax: these rows no longer sum to 1.": lambda s: (
             right_softmax(s) * _late(s)
         ),
-        "masked scores are set to 0, and exp(0) is 1: use -inf.": lambda s: right_softmax(
-            np.where(_late(s), s, 0)
+        "masked scores are 0 (set, or multiplied by the mask), and exp(0) is 1: use -inf.": lambda s: (
+            right_softmax(s * _late(s))
+        ),
+        "masked scores are set to 1, and exp(1) is not 0: use -inf.": lambda s: right_softmax(
+            np.where(_late(s), s, 1)
         ),
         "the mask is added as ones and zeros: masked scores need -inf.": lambda s: right_softmax(
             s + _late(s)
+        ),
+        "a score that is exactly 0 counts as masked: ask the mask, not the score.": lambda s: (
+            _masked(s, _late(s) & (s != 0))
+        ),
+        "the exponentials are not divided by their sum.": lambda s: (
+            _late(s) * np.exp(s - _masked_maximum(s, _late(s)))
+        ),
+        "these are bare exponentials: divide them by their sum.": lambda s: _late(s) * np.exp(s),
+        "these are masked scores: the softmax is missing.": lambda s: np.where(
+            _late(s), s, -np.inf
+        ),
+        "each query sees only its own position, and not what comes before.": lambda s: _masked(
+            s, _late(s) & ~_late(s, -1)
+        ),
+        "the mask is inverted, and the last query, without a future, gets NaN.": lambda s: (
+            _naive_softmax(np.where(_late(s), -np.inf, s))
+        ),
+        "the offset has the wrong sign: it is len_k - len_q.": lambda s: _naive_softmax(
+            np.where(_late(s, 2 * (s.shape[-2] - s.shape[-1])), s, -np.inf)
+        ),
+        "exp overflows or underflows: subtract from each row its largest allowed score first.": lambda s: (
+            _naive_softmax(np.where(_late(s), s, -np.inf))
+        ),
+        "the largest score is that of a masked key: mask before you take the maximum.": lambda s: (
+            _exp_before_mask(s, _late(s))
         ),
         "this is a running mean: the scores make no difference.": lambda s: (
             _late(s) / _late(s).sum(axis=-1, keepdims=True) + 0 * s
@@ -295,14 +482,18 @@ CAUSAL = Exercise(
 
 def _masked_softmax_cases(rng):
     scores = rng.standard_normal((2, 3, 5))
+    scores[0, 0, 1] = 0.0  # a score of 0 is a score, not the sign of a masked one
     # One mask for each sequence: what a query may see differs between the sequences.
-    mask = np.arange(5) < np.array([2, 4])[:, None, None]
-    yield {"scores": scores, "mask": mask}, "True means: may attend."
-    empty = np.broadcast_to(mask, scores.shape).copy()
-    empty[1, 2] = False
-    hint = "Row (1, 2) may attend to nothing: its weights should be zeros."
-    yield {"scores": scores, "mask": empty}, hint
-    yield {"scores": 1000 * scores, "mask": empty}, _NO_MAXIMUM
+    mask = np.array([[[1, 1, 0, 0, 0]], [[0, 1, 1, 0, 1]]], dtype=bool)
+    hint = "True means: may attend. The mask of shape (2, 1, 5) broadcasts over the queries."
+    yield {"scores": scores, "mask": mask}, hint
+    mask = rng.random((2, 3, 5)) < 0.6
+    mask[0, 2] = False
+    mask[1, 0] = True
+    hint = "Row (0, 2) may attend to nothing: its weights should be zeros."
+    yield {"scores": rng.standard_normal((2, 3, 5)), "mask": mask}, hint
+    mask = np.array([[1, 1, 1, 1, 1, 1, 1], [0, 1, 1, 0, 1, 0, 0]], dtype=bool)
+    yield {"scores": _far_below(rng, (3, 2, 7)), "mask": mask}, _MAXIMUM_ALLOWED
 
 
 def _masked_with(fill):
@@ -319,9 +510,32 @@ MASKED_SOFTMAX = Exercise(
         "the mask is applied after the softmax: these rows no longer sum to 1.": lambda s, m: (
             right_softmax(s) * m
         ),
-        "masked scores are set to 0, and exp(0) is 1: use -inf.": _masked_with(0.0),
-        "the scores are multiplied by the mask: a score of 0 still gets weight, use -inf.": lambda s, m: (
-            right_softmax(s * m)
+        "masked scores are 0 (set, or multiplied by the mask), and exp(0) is 1: use -inf.": (
+            _masked_with(0.0)
+        ),
+        "masked scores are set to 1, and exp(1) is not 0: use -inf.": _masked_with(1.0),
+        "the mask is added as ones and zeros: masked scores need -inf.": lambda s, m: right_softmax(
+            s + m
+        ),
+        "a score that is exactly 0 counts as masked: ask the mask, not the score.": lambda s, m: (
+            _masked(s, m & (s != 0))
+        ),
+        "the exponentials are not divided by their sum.": lambda s, m: (
+            m * np.exp(s - _masked_maximum(s, m))
+        ),
+        "these are bare exponentials: divide them by their sum.": lambda s, m: m * np.exp(s),
+        "these are masked scores: the softmax is missing.": lambda s, m: np.where(m, s, -np.inf),
+        "every query gets the mask of the first: the mask broadcasts, use all its rows.": lambda s, m: (
+            _masked(s, m[:, :1])
+        ),
+        "every sequence gets the mask of the first: the mask broadcasts, use all of it.": lambda s, m: (
+            _masked(s, m[:1])
+        ),
+        "exp overflows or underflows: subtract from each row its largest allowed score first.": lambda s, m: (
+            np.nan_to_num(_naive_softmax(np.where(m, s, -np.inf)))
+        ),
+        "the largest score is that of a masked key: mask before you take the maximum.": lambda s, m: (
+            np.nan_to_num(_exp_before_mask(s, m))
         ),
         (
             "a row that may attend to nothing became uniform: a large negative fill does that. "
@@ -354,8 +568,9 @@ MASKED_SOFTMAX = Exercise(
 
 def _share_cases(_):
     hint = "Per token: 4 d^2 for projections, 2 n d for scores and mixing, 8 d^2 feed-forward."
-    for length, d_model in ((512, 768), (131, 257), (4099, 521)):
-        yield {"length": length, "d_model": d_model}, hint
+    yield {"length": 1024, "d_model": 768}, hint
+    yield {"length": 131, "d_model": 257}, _SIZES
+    yield {"length": 4099, "d_model": 521}, _SIZES
 
 
 def _share(projections=4.0, square=2.0, feed_forward=8.0):
@@ -374,10 +589,9 @@ ATTENTION_SHARE = Exercise(
         "this is a percentage: return a fraction between 0 and 1.": lambda n, d: (
             100 * _share()(n, d)
         ),
-        "the projections are missing: queries, keys, values and output cost 4 d^2 a token.": lambda n, d: (
-            2 * n * d / (12 * d * d + 2 * n * d)
+        "the projections of attention are left out, above and below: 4 d^2 a token.": (
+            _share(projections=0)
         ),
-        "the attention part lacks its projections, 4 d^2 a token.": _share(projections=0),
         "the output projection is missing: there are four projections, not three.": _share(
             projections=3
         ),
@@ -398,7 +612,22 @@ ATTENTION_SHARE = Exercise(
             (4 * d + 2 * n) / (8 * d)
         ),
         "length and d_model are swapped.": lambda n, d: _share()(d, n),
-        "integer division made it 0: use /, not //.": lambda n, d: 0,
+        "this is 0: is it integer division? Use /, not //.": lambda n, d: 0,
+        "the whole, below, lacks the products over the length, 2 n d.": lambda n, d: (
+            (4 * d + 2 * n) / (12 * d)
+        ),
+        "the products over the length are those of all tokens, n^2 d, the rest is for one token.": lambda n, d: (
+            _share(square=2 * n)(n, d)
+        ),
+        "this is a number of multiplications: divide by those of the whole layer.": lambda n, d: (
+            4 * d * d + 2 * n * d
+        ),
+        "the feed-forward part is missing: the whole is attention and feed-forward.": lambda n, d: (
+            1
+        ),
+        "this is what scores and mixing cost: the four projections belong to attention, too.": lambda n, d: (
+            2 * n * d / (12 * d * d + 2 * n * d)
+        ),
     },
 )
 

@@ -1,0 +1,99 @@
+# Every command a person or CI runs. `make help` lists them.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/ready
+SITE   := _build/html
+LOGS   := _build/logs
+PAGES  := $(wildcard book/*.ipynb)
+JOBS   ?= 2
+
+# What a chapter's outputs depend on besides its own cells. Jupyter Book does not see a change
+# here, so the build forgets its cached runs and pages when this fingerprint changes.
+INPUTS = $(shell find attnbook book/_ext book/_static book/references.bib -type f \
+           -not -name '*.pyc') _config.yml constraints.txt requirements.txt Makefile
+
+# stage(name, what it does, command, what to do when it fails): one line on success; on failure
+# first what to do, then the whole log.
+define stage
+@mkdir -p $(LOGS); printf '%-9s %s ...\n' '$(1)' '$(2)'; start=$$(date +%s); \
+if ( $(3) ) > $(LOGS)/$(1).log 2>&1; then \
+  printf '%-9s done in %s s: ' '$(1)' $$(( $$(date +%s) - start )); tail -n 1 $(LOGS)/$(1).log; \
+else \
+  printf '%-9s FAILED. To do: %s\n\n' '$(1)' '$(4)'; cat $(LOGS)/$(1).log; exit 1; \
+fi
+endef
+
+.PHONY: help book test lint serve notebooks bench clean test-package test-notebooks test-site \
+        test-oldest
+
+help: ## list the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+book: $(READY) ## build the site into _build/html
+	$(call stage,book,build the site with warnings as errors,$(build-site), \
+	  mend the first warning below; a failing cell is shown with its error)
+	@echo "read it:  make serve   or open $(SITE)/index.html"
+
+# A page with a warning is read again next time, or its second build would be falsely green.
+define build-site
+mkdir -p _build && cat $(INPUTS) | cksum > _build/inputs.now \
+&& { cmp -s _build/inputs.now _build/inputs \
+     || rm -rf _build/inputs _build/.jupyter_cache _build/.doctrees $(SITE); } \
+&& { $(BIN)/jupyter-book build . -W -n --keep-going -q || { rm -rf _build/.doctrees; false; }; } \
+&& mv _build/inputs.now _build/inputs && echo $(SITE)
+endef
+
+test: lint test-package test-notebooks ## run every test, then build the site and test that, too
+	@rm -rf _build/.doctrees $(SITE)
+	@$(MAKE) --no-print-directory book test-site
+	@echo "all stages passed"
+
+lint: $(READY) ## check style with ruff
+	$(call stage,lint,ruff on package tests and notebooks, \
+	  $(BIN)/ruff check . && $(BIN)/ruff format --check ., \
+	  run $(BIN)/ruff check --fix . and $(BIN)/ruff format .)
+
+test-package: $(READY) ## test the package, its docstrings and the book as files
+	$(call stage,package,package and its docstrings and the files of the book, \
+	  $(BIN)/pytest -q -n $(JOBS) --ignore tests/test_site.py, \
+	  read the first failing test below; run it alone with $(BIN)/pytest PATH::NAME)
+
+test-notebooks: $(READY) ## execute every chapter and compare each output with the stored one
+	$(call stage,notebooks,execute the chapters and compare their outputs, \
+	  $(BIN)/pytest -q -n $(JOBS) --dist loadfile -p no:doctest --nbval --nbval-cell-timeout 120 \
+	    -o addopts= -o filterwarnings= $(PAGES), \
+	  if the new outputs are right run make notebooks and commit them; else mend the code)
+
+test-site: ## test the files of the built site
+	$(call stage,site,pages and links and formulas and figures of the built site, \
+	  $(BIN)/pytest -q tests/test_site.py, \
+	  read the first failing test below; look at the page in $(SITE))
+
+test-oldest: ## test the package with the oldest NumPy and Matplotlib that pyproject.toml allows
+	$(PYTHON) -m venv --clear .venv-oldest
+	sed -nE 's/^ *"(numpy|matplotlib)>=([0-9.]+)",/\1==\2.*/p' pyproject.toml > .venv-oldest/oldest.txt
+	.venv-oldest/bin/pip install -q -r .venv-oldest/oldest.txt pytest hypothesis -e .
+	.venv-oldest/bin/pytest -q -m "not pinned" --ignore tests/test_site.py
+
+notebooks: $(READY) ## execute the chapters in place, so that their stored outputs are today's
+	$(BIN)/python scripts/execute_notebooks.py $(PAGES)
+
+bench: $(READY) ## compare the speed of attention with lean and with textbook NumPy
+	$(BIN)/python scripts/bench.py
+
+serve: book ## build the site and serve it at http://localhost:8000
+	$(BIN)/python -m http.server 8000 --bind 127.0.0.1 --directory $(SITE)
+
+clean: ## delete everything that was built or installed
+	rm -rf _build .venv .venv-oldest build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+$(READY): requirements.txt constraints.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.12 ..."; exit 1; }
+	@echo "setup     install into $(VENV), once: about half a minute"
+	@$(PYTHON) -m venv --clear $(VENV)
+	@$(BIN)/pip install -q --disable-pip-version-check -r requirements.txt
+	@touch $@

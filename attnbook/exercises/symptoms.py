@@ -1,0 +1,129 @@
+"""Describe a wrong result that no known mistake explains, as exactly as its numbers allow."""
+
+from __future__ import annotations
+
+import numbers
+
+import numpy as np
+
+_TOLERANCE = {"rtol": 1e-5, "atol": 1e-6}  # what float32 computes is right, too
+
+_AXES = "@ contracts the last axis with the second-to-last: transpose with swapaxes(-1, -2)."
+
+# What to think of when NumPy raises an error with these words.
+_CLUES = {
+    "matmul": _AXES,
+    "remapped shapes": _AXES,
+    "broadcast together": (
+        "Does a sum need keepdims=True, a matrix product @, or a mask another shape?"
+    ),
+    "not aligned": "Use @, with swapaxes(-1, -2) to transpose: .T reverses all the axes.",
+    "boolean index": "The mask broadcasts to the scores: np.where does it for you.",
+}
+
+
+def to_arrays(result, count):
+    """Return the result as a tuple of float arrays, or None if it is not numbers."""
+    arrays = tuple(_to_array(part) for part in _parts(result, count))
+    return None if any(array is None for array in arrays) else arrays
+
+
+def _parts(result, count):
+    return result if count > 1 and isinstance(result, tuple | list) else [result]
+
+
+def _to_array(part):
+    if isinstance(part, np.ma.MaskedArray):  # its masked elements are no numbers
+        return None
+    try:
+        array = np.asarray(part)
+    except ValueError:  # rows of different lengths
+        return None
+    if array.dtype.kind in "fiub" or all(isinstance(x, numbers.Real) for x in array.flat):
+        return array.astype(np.float64)
+    return None
+
+
+def same(got, expected):
+    """Tell whether two tuples of arrays have the same shapes and, nearly, the same numbers.
+
+    Where 0 is expected it must be 0: a masked key gets no weight at all.
+    """
+    return (
+        got is not None
+        and len(got) == len(expected)
+        and all(
+            g.shape == e.shape
+            and np.allclose(g, e, equal_nan=True, **_TOLERANCE)
+            and not g[e == 0].any()
+            for g, e in zip(got, expected, strict=True)
+        )
+    )
+
+
+def describe_error(exercise, error, hint):
+    """Say what an answer raised, and what may have caused it."""
+    clue = next((clue for words, clue in _CLUES.items() if words in str(error)), hint)
+    return f"{exercise.call} raised {type(error).__name__}: {str(error).rstrip('. ')}. {clue}"
+
+
+def describe(exercise, result, expected, hint):
+    """Say how a wrong result differs: in kind, number, shape, then in its numbers."""
+    if result is None:
+        return f"{exercise.call} returned None: is a return missing?"
+    parts = _parts(result, len(expected))
+    if len(parts) != len(expected):
+        wanted = " and ".join(exercise.returns)
+        return f"{exercise.call} must return {len(expected)} arrays, {wanted}; got {len(parts)}."
+    for name, part in zip(exercise.returns, parts, strict=True):
+        if _to_array(part) is None:
+            kind = type(part).__name__
+            return f"{name} has the type {kind}; expected real numbers, in full rows."
+    got = to_arrays(result, len(expected))
+    for name, g, e in zip(exercise.returns, got, expected, strict=True):
+        if g.shape != e.shape:
+            clue = ""
+            if e.ndim > 1 and g.shape == e.swapaxes(-1, -2).shape:
+                clue = " Are the last two axes swapped?"
+            elif isinstance(result, tuple) and g.shape == (1, *e.shape):
+                clue = " Is it a tuple, made by a stray comma?"
+            return f"the shape of {name} is {g.shape}, expected {e.shape}.{clue}"
+    for name, g in zip(exercise.returns, got, strict=True):
+        if not np.isfinite(g).all():
+            return f"{name} has {g[~np.isfinite(g)].flat[0]} in it. {hint}"
+    problem = _weights_problem(got[-1], expected[-1], hint) if exercise.rows_sum_to_one else None
+    if problem:
+        return problem
+    # The last array that is wrong: wrong weights explain a wrong output.
+    wrong = max(i for i in range(len(got)) if not same(got[i : i + 1], expected[i : i + 1]))
+    right = "".join(f"the {name} are right, but " for name in exercise.returns[wrong + 1 :])
+    return right + _difference(exercise.returns[wrong], got[wrong], expected[wrong], hint)
+
+
+def _weights_problem(got, expected, hint):
+    """Say which property of weights is broken, if one is."""
+    if got.min() < 0:
+        return f"a weight is negative: {got.min():.3g}. {hint}"
+    sums, wanted = got.sum(axis=-1), expected.sum(axis=-1)
+    if not np.allclose(sums, wanted, atol=1e-3):
+        row = _index_of_largest(np.abs(sums - wanted))
+        return f"row {row} sums to {sums[row]:.3g}, not {wanted[row]:.3g}. {hint}"
+    leak = np.where(expected == 0, got, 0).max()
+    clue = "Is a masked score a number, and not -inf?" if leak < 1e-3 else hint
+    return f"a key that should get no weight gets {leak:.3g}. {clue}" if leak else None
+
+
+def _difference(name, got, expected, hint):
+    """Say where, and by how much, two arrays of the same shape differ."""
+    if got.ndim > 2 and same((got[0],), (expected[0],)):
+        return f"{name} is right for the first sequence of the batch, but not for all. {hint}"
+    gap = np.abs(got - expected)
+    if gap.max() < 0.01 * np.abs(expected).max():
+        return f"{name} is off by {gap.max():.1g}: is a number rounded, or a small one added?"
+    where = _index_of_largest(gap)
+    place = f"[{', '.join(map(str, where))}]" if where else ""
+    return f"{name}{place} is {got[where]:.3g}, expected {expected[where]:.3g}. {hint}"
+
+
+def _index_of_largest(array):
+    return tuple(int(i) for i in np.unravel_index(array.argmax(), array.shape))

@@ -1,0 +1,138 @@
+"""The spread of scores and the focus of weights, against numbers worked out by hand and loops."""
+
+import math
+import re
+import statistics
+
+import numpy as np
+import oracles
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attnbook import ScoreStatistics, Spread, effective_keys, entropy, score_statistics, softmax
+
+BATCH, LEN_Q, LEN_K, D_K = 2, 3, 5, 7
+
+
+def normal(*shape):
+    return np.random.default_rng(0).standard_normal(shape)
+
+
+def test_score_statistics_by_hand():
+    # Dot products 2, 4, 6 and 12; the scale is 1/sqrt(4).
+    result = score_statistics([[2.0, 0, 0, 0], [0, 0, 0, 6]], [[1.0, 9, 9, 2 / 3], [3.0, 0, 0, 2]])
+    assert isinstance(result, ScoreStatistics)
+    assert isinstance(result.before, Spread)
+    # The mean is 6; the squared distances 16, 4, 0 and 36 have the mean 14.
+    assert result.before == pytest.approx((2, 12, 6, math.sqrt(14)))
+    assert result.after == pytest.approx((1, 6, 3, math.sqrt(14) / 2))
+    assert all(type(number) is float for spread in result for number in spread)
+
+
+@pytest.mark.parametrize("scale", [None, 0.3, -2])
+def test_score_statistics_equal_loops(scale):
+    query, key = normal(BATCH, LEN_Q, D_K), normal(BATCH, LEN_K, D_K)
+    dots = [oracles.dot(query[b, i], key[b, j]) for b, i, j in np.ndindex(BATCH, LEN_Q, LEN_K)]
+    factor = 1 / math.sqrt(D_K) if scale is None else scale
+    result = score_statistics(query, key, scale=scale)
+    for spread, scores in zip(result, (dots, [factor * x for x in dots]), strict=True):
+        assert spread.minimum == pytest.approx(min(scores))
+        assert spread.maximum == pytest.approx(max(scores))
+        assert spread.mean == pytest.approx(statistics.fmean(scores))
+        assert spread.std == pytest.approx(statistics.pstdev(scores))
+
+
+def test_score_statistics_of_half_precision_do_not_overflow():
+    query = np.full((LEN_Q, D_K), 300, np.float16)
+    assert score_statistics(query, query).before.maximum == 300 * 300 * D_K
+
+
+@pytest.mark.parametrize(
+    ("query", "key"), [((LEN_Q, D_K), (LEN_K, 2)), ((D_K,), (LEN_K, D_K)), ((LEN_Q, D_K), (D_K,))]
+)
+def test_shapes_that_do_not_fit_are_named(query, key):
+    with pytest.raises(ValueError, match=re.escape(f"got {query} and {key}")):
+        score_statistics(np.ones(query), np.ones(key))
+
+
+def test_no_scores_are_named():
+    with pytest.raises(ValueError, match=r"at least one score, got shape \(0, 5\)"):
+        score_statistics(np.ones((0, D_K)), np.ones((LEN_K, D_K)))
+
+
+@pytest.mark.xfail(strict=True, raises=ZeroDivisionError, reason="BUG: d_k = 0 divides by zero")
+def test_score_statistics_need_a_feature():
+    with pytest.raises(ValueError, match="d_k must be at least 1"):
+        score_statistics(np.ones((LEN_Q, 0)), np.ones((LEN_K, 0)))
+
+
+@pytest.mark.xfail(strict=True, reason="BUG: NumPy's own matmul error, no argument named")
+def test_leading_axes_that_do_not_broadcast_are_named():
+    with pytest.raises(ValueError, match="leading axes of query and key"):
+        score_statistics(np.ones((BATCH, LEN_Q, D_K)), np.ones((LEN_Q, LEN_K, D_K)))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 1009])
+def test_entropy_of_equal_weights_is_the_logarithm_of_their_number(count):
+    weights = np.full(count, 1 / count)
+    assert entropy(weights) == pytest.approx(math.log(count), abs=1e-12)
+    assert effective_keys(weights) == pytest.approx(count)
+
+
+def test_entropy_of_a_single_key_is_plain_zero():
+    rows = entropy(np.eye(LEN_K))
+    np.testing.assert_array_equal(rows, np.zeros(LEN_K))
+    assert not np.signbit(rows).any()  # -0.0 would print as "-0."
+    assert not np.signbit(entropy([0.0, 0.0]))
+    np.testing.assert_array_equal(effective_keys(np.eye(LEN_K)), np.ones(LEN_K))
+
+
+def test_entropy_by_hand():
+    # 1/2 log 2 + 1/4 log 4 + 1/4 log 4 = 3/2 log 2
+    assert entropy([0.5, 0.25, 0.25]) == pytest.approx(1.5 * math.log(2))
+    assert effective_keys([0.5, 0.25, 0.25]) == pytest.approx(2**1.5)
+
+
+@given(st.integers(0, 2**32), st.sampled_from([0, 1, 2, -1]))
+def test_entropy_equals_loops_along_any_axis(seed, axis):
+    weights = softmax(5 * np.random.default_rng(seed).standard_normal((2, 3, 5)), axis=axis)
+    rows = np.moveaxis(weights, axis, -1)
+    result, count = entropy(weights, axis), effective_keys(weights, axis)
+    assert result.shape == count.shape == rows.shape[:-1]
+    for at in np.ndindex(result.shape):
+        expected = -math.fsum(w * math.log(w) for w in rows[at].tolist())
+        assert result[at] == pytest.approx(expected)
+        assert count[at] == pytest.approx(math.exp(expected))
+
+
+def test_a_row_that_attends_to_nothing_has_no_keys():
+    rows = [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
+    np.testing.assert_array_equal(effective_keys(rows), [0, 1])
+    np.testing.assert_array_equal(entropy(rows), [0, 0])
+    assert effective_keys(np.empty((LEN_Q, 0))).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("function", [entropy, effective_keys])
+@pytest.mark.parametrize(
+    ("given_dtype", "expected"),
+    [(np.float16, np.float16), (np.float32, np.float32), (np.int64, np.float64)],
+)
+def test_the_dtype_is_kept_and_the_input_unchanged(function, given_dtype, expected):
+    weights = np.array([[0, 1, 0], [0, 0, 0]], given_dtype)
+    before = weights.tobytes()
+    assert function(weights).dtype == expected
+    assert weights.tobytes() == before
+
+
+@pytest.mark.xfail(strict=True, reason="BUG: effective_keys takes exp of a float16 entropy")
+def test_effective_keys_in_half_precision_are_computed_in_single():
+    weights = np.full(1009, 1 / 1009, np.float16)
+    single = effective_keys(weights.astype(np.float32))
+    assert effective_keys(weights) == single.astype(np.float16)
+
+
+@pytest.mark.parametrize("function", [entropy, effective_keys])
+def test_a_negative_weight_is_named(function):
+    with pytest.raises(ValueError, match=r"weights must not be negative, got -0\.25"):
+        function([[0.5, 0.5], [1.25, -0.25]])

@@ -1,0 +1,267 @@
+"""The checkers against a bank of right and wrong answers, written as readers write them."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import importlib
+import io
+import itertools
+import pkgutil
+import re
+
+import answers
+import numpy as np
+import pytest
+
+from attnbook import exercises
+from attnbook.exercises import WrongAnswer, check
+
+EXERCISES = exercises._all_exercises()
+BANKS = [
+    importlib.import_module(f"answers.{module.name}").BANK
+    for module in pkgutil.iter_modules(answers.__path__)
+]
+RIGHT = {name: found for bank in BANKS for name, found in bank.right.items()}
+WRONG = {name: found for bank in BANKS for name, found in bank.wrong.items()}
+
+every_exercise = pytest.mark.parametrize("name", EXERCISES)
+every_right = pytest.mark.parametrize(
+    ("name", "answer"),
+    [pytest.param(n, a, id=a.__name__) for n, found in RIGHT.items() for a in found],
+)
+every_wrong = pytest.mark.parametrize(
+    ("name", "wrong"),
+    [pytest.param(n, w, id=w.answer.__name__) for n, found in WRONG.items() for w in found],
+)
+
+
+def cases_of(name):
+    return [arguments for arguments, _ in EXERCISES[name].cases(np.random.default_rng(0))]
+
+
+def copies(arguments):
+    return copy.deepcopy(list(arguments.values()))
+
+
+def numbers(result):
+    """Flatten a result, one array or several, to one row of numbers."""
+    if not isinstance(result, tuple | list):
+        return np.ravel(result)
+    return np.concatenate([numbers(part) for part in result])
+
+
+def verdict(name, answer):
+    """Return what a check prints or, if the answer is wrong, what it raises."""
+    printed = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(printed):
+            check(name, answer)
+    except WrongAnswer as error:
+        return str(error)
+    return printed.getvalue()
+
+
+# The bank
+
+
+@every_wrong
+def test_a_wrong_answer_is_rejected_and_told_why(name, wrong, capsys):
+    with pytest.raises(WrongAnswer) as caught:
+        check(name, wrong.answer)
+    assert re.search(wrong.message, str(caught.value))
+    assert str(caught.value).startswith(f"{name}: ")
+    assert capsys.readouterr().out == ""
+
+
+@every_right
+def test_a_right_answer_passes_and_prints_one_line(name, answer, capsys):
+    check(name, answer)
+    assert capsys.readouterr().out == f"{name}: correct\n"
+
+
+@every_exercise
+def test_the_bank_is_large_enough(name):
+    assert len(WRONG[name]) >= 8
+    assert len(RIGHT[name]) >= 3
+
+
+def test_the_banks_are_for_exercises_that_exist():
+    assert set(RIGHT) == set(WRONG) == set(EXERCISES)
+
+
+@every_exercise
+def test_two_thirds_of_the_messages_name_the_mistake(name):
+    named = [wrong for wrong in WRONG[name] if wrong.names_mistake]
+    assert len(named) >= 2 / 3 * len(WRONG[name])
+
+
+@every_exercise
+def test_named_mistakes_have_messages_of_their_own(name):
+    # A checker with one message for everything would name nothing.
+    messages = {verdict(name, wrong.answer) for wrong in WRONG[name] if wrong.names_mistake}
+    assert len(messages) >= len(WRONG[name]) / 2
+
+
+@every_exercise
+def test_right_answers_agree_with_one_another(name):
+    # They are written independently: together they are the oracle of the checker's reference.
+    for arguments in cases_of(name):
+        with np.errstate(invalid="ignore"):  # one answer turns the NaN of an empty row into 0
+            results = [numbers(answer(*copies(arguments))) for answer in RIGHT[name]]
+        for one, other in itertools.pairwise(results):
+            np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+# The call
+
+
+def test_an_unknown_name_lists_the_exercises():
+    with pytest.raises(ValueError, match="no exercise is called 'sofmax'") as caught:
+        check("sofmax", np.exp)
+    assert all(name in str(caught.value) for name in EXERCISES)
+
+
+def test_a_result_instead_of_a_function_is_a_type_error():
+    with pytest.raises(TypeError, match="your function itself, got ndarray"):
+        check("softmax", np.ones((2, 3, 5)))
+
+
+def test_wrong_answers_are_assertion_errors():
+    assert issubclass(WrongAnswer, AssertionError)
+
+
+@every_wrong
+def test_a_check_says_the_same_each_time(name, wrong):
+    np.random.seed(1)  # noqa: NPY002 - a check must not depend on the global generator
+    first = verdict(name, wrong.answer)
+    np.random.seed(2)  # noqa: NPY002
+    assert verdict(name, wrong.answer) == first
+
+
+def test_an_answer_that_takes_fewer_arguments_is_told_the_call():
+    with pytest.raises(WrongAnswer, match=r"attention\(query, key, value\) raised TypeError"):
+        check("attention", lambda query, key: query)
+
+
+# The inputs: a mistake must show on them
+
+
+@every_exercise
+def test_the_inputs_are_the_same_each_time(name):
+    for first, second in zip(cases_of(name), cases_of(name), strict=True):
+        for argument, given in first.items():
+            np.testing.assert_array_equal(second[argument], given)
+
+
+@every_exercise
+def test_the_inputs_come_in_more_than_one_size(name):
+    sizes = [str([np.shape(a) or a for a in arguments.values()]) for arguments in cases_of(name)]
+    assert len(set(sizes)) > 1
+
+
+@pytest.mark.parametrize("name", [name for name in EXERCISES if name != "attention-share"])
+def test_every_input_is_a_batch(name):
+    for arguments in cases_of(name):
+        first = next(iter(arguments.values()))
+        assert first.ndim == 3
+        assert len(first) >= 2
+        assert not np.array_equal(first[0], first[1])
+
+
+def test_axes_of_the_first_inputs_have_different_lengths():
+    for name in ("softmax", "scores", "attention", "causal", "masked-softmax"):
+        shapes = [a.shape for a in cases_of(name)[0].values()]
+        batch, len_q, last = shapes[0]
+        assert len({batch, len_q, last}) == 3
+    for query, key in (c.values() for c in cases_of("scores")):
+        assert len({query.shape[0], query.shape[1], key.shape[1], query.shape[2]}) == 4
+    for query, key, value in (c.values() for c in cases_of("attention")):
+        sizes = [*query.shape, key.shape[1], value.shape[2]]
+        assert len(set(sizes)) == 5
+
+
+@pytest.mark.parametrize("name", ["softmax", "attention", "causal", "masked-softmax"])
+def test_weights_of_the_first_inputs_are_not_saturated(name):
+    # With one weight near 1, softmax and argmax look alike, and a scale does not show.
+    result = RIGHT[name][0](*cases_of(name)[0].values())
+    weights = result[1] if isinstance(result, tuple) else result
+    assert weights.max() < 0.9
+
+
+@pytest.mark.parametrize("name", ["softmax", "attention", "causal", "masked-softmax"])
+def test_some_inputs_are_beyond_the_reach_of_exp(name):
+    def naive(x):
+        with np.errstate(over="ignore"):
+            return np.exp(x)
+
+    scores = [
+        RIGHT["scores"][0](c["query"], c["key"]) if "query" in c else next(iter(c.values()))
+        for c in cases_of(name)
+    ]
+    largest = [naive(s).max(axis=-1) for s in scores]
+    assert any(np.isinf(e).any() or (e == 0).any() for e in largest)
+
+
+def test_causal_inputs_have_fewer_and_as_many_queries():
+    gaps = [c["scores"].shape[2] - c["scores"].shape[1] for c in cases_of("causal")]
+    assert min(gaps) == 0
+    assert len({gap for gap in gaps if gap > 0}) >= 2  # so that no fixed offset passes
+
+
+def test_masked_inputs_have_an_empty_a_full_and_a_broadcast_mask():
+    masks = [c["mask"] for c in cases_of("masked-softmax")]
+    assert all(mask.dtype == bool for mask in masks)
+    assert any((~mask).all(axis=-1).any() for mask in masks)
+    assert any(mask.all(axis=-1).any() for mask in masks)
+    assert {mask.ndim for mask in masks} == {2, 3}
+    assert any(mask.shape[1] == 1 for mask in masks if mask.ndim == 3)
+
+
+# The known mistakes: each is wrong, and told apart from the others
+
+
+@every_exercise
+def test_every_known_mistake_is_recognised_as_itself(name):
+    for mistake, wrong in EXERCISES[name].mistakes.items():
+        assert verdict(name, wrong) == f"{name}: {mistake}"
+
+
+def test_a_mistake_that_showed_earlier_is_not_blamed_later(monkeypatch):
+    # The answer is right on the first input; "doubled" agrees with it on the second only.
+    toy = exercises.Exercise(
+        call="toy(x)",
+        reference=lambda x: x,
+        cases=lambda rng: iter([({"x": 1.0}, "one"), ({"x": 2.0}, "two")]),
+        mistakes={"doubled": lambda x: 2 * x, "squared": lambda x: x**2},
+    )
+    monkeypatch.setattr(exercises, "_all_exercises", lambda: {"toy": toy})
+    assert verdict("toy", lambda x: x if x < 2 else 4.0) == "toy: squared"
+
+
+# Results that are not arrays of numbers
+
+
+@pytest.mark.parametrize(
+    ("wrap", "message"),
+    [
+        (lambda weights: weights.astype(complex), "real numbers"),
+        (lambda weights: weights.astype(str), "the type ndarray; expected real numbers"),
+        (lambda weights: iter(weights), "expected real numbers"),
+        (lambda weights: {"weights": weights}, "has the type dict"),
+        (
+            lambda weights: [[1.0], [0.5, 0.5]],
+            "the type list; expected real numbers, in full rows",
+        ),
+        (lambda weights: (weights, weights), r"shape of result is \(2, 2, 3, 5\)"),
+        (lambda weights: weights.swapaxes(1, 2), "last two axes swapped"),
+        (lambda weights: weights[::-1], r"result\[.*\] is .*, expected"),
+        (lambda weights: weights * np.inf, "result has inf in it"),
+        (lambda weights: np.ma.masked_array(weights, weights < 0.1), "type MaskedArray"),
+        (lambda weights: -weights, "a weight is negative"),
+        (lambda weights: weights.astype(np.float16), "is a number rounded"),
+    ],
+)
+def test_a_spoilt_result_is_described(wrap, message):
+    with pytest.raises(WrongAnswer, match=message):
+        check("softmax", lambda x: wrap(RIGHT["softmax"][0](x)))

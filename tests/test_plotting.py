@@ -1,0 +1,385 @@
+"""The book's figures, read back from what was drawn: cells, colours, hatches and text."""
+
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from attnbook import padding_mask
+from attnbook.plotting import attention_heatmap, head_grid, number_grid, weights_table
+
+LEN_Q, LEN_K, NUM_HEADS = 3, 5, 7
+QUERIES = ["I", "saw", "it"]
+KEYS = ["je", "l'ai", "vu", "hier", "soir"]
+
+WEIGHTS = np.random.default_rng(0).dirichlet(np.ones(LEN_K), LEN_Q)
+HEADS = np.random.default_rng(1).dirichlet(np.ones(LEN_K), (NUM_HEADS, LEN_Q))
+MASK = np.array([[1, 0, 1, 1, 0], [1, 1, 1, 1, 1], [0, 0, 1, 0, 1]], dtype=bool)
+
+
+@pytest.fixture(autouse=True)
+def no_traces(monkeypatch):
+    """Fail a drawing that calls show or changes a global setting; close its figures."""
+    monkeypatch.setattr(plt, "show", lambda *_, **__: pytest.fail("plt.show was called"))
+    settings = dict(mpl.rcParams)
+    yield
+    assert dict(mpl.rcParams) == settings
+    plt.close("all")
+
+
+def colour_at(ax, x, y):
+    """Render the figure and look at the pixel in the middle of a cell."""
+    canvas = ax.figure.canvas
+    canvas.draw()
+    pixels = np.asarray(canvas.buffer_rgba())
+    column, row = ax.transData.transform((x, y))
+    return pixels[pixels.shape[0] - 1 - int(row), int(column)] / 255
+
+
+def drawn_weights(ax):
+    """Read the weights back from the mesh as a dict {(query, key): weight}."""
+    mesh = ax.collections[0]
+    corners = mesh.get_coordinates()
+    values = np.ma.getdata(mesh.get_array()).reshape(len(corners) - 1, -1)
+    cells = {}
+    for i, j in np.ndindex(values.shape):
+        x, y = corners[i : i + 2, j : j + 2].reshape(4, 2).mean(axis=0)
+        cells[int(y), int(x)] = values[i, j]
+    return cells
+
+
+def hatched_cells(ax):
+    return {
+        tuple(int(c) for c in path.vertices[:4].mean(axis=0)[::-1])
+        for collection in ax.collections
+        if collection.get_hatch()
+        for path in collection.get_paths()
+    }
+
+
+def tick_labels(axis):
+    return [label.get_text() for label in axis.get_ticklabels()]
+
+
+def bars(figure):
+    return [ax for ax in figure.axes if ax.get_label() == "<colorbar>"]
+
+
+# --- attention_heatmap --------------------------------------------------------------
+
+
+def test_rows_are_queries_and_columns_are_keys():
+    ax = attention_heatmap(WEIGHTS, QUERIES, KEYS)
+    assert (ax.get_ylabel(), ax.get_xlabel()) == ("query", "key")
+    assert tick_labels(ax.yaxis) == QUERIES
+    assert tick_labels(ax.xaxis) == KEYS
+    np.testing.assert_allclose(ax.get_yticks(), np.arange(LEN_Q) + 0.5)
+    np.testing.assert_allclose(ax.get_xticks(), np.arange(LEN_K) + 0.5)
+    assert ax.yaxis_inverted()
+    assert not ax.xaxis_inverted()
+    assert drawn_weights(ax) == {(i, j): WEIGHTS[i, j] for i, j in np.ndindex(WEIGHTS.shape)}
+
+
+@pytest.mark.parametrize("cell", [(0, 1), (2, 4), (1, 0)])
+def test_the_colour_of_a_cell_is_its_weight(cell):
+    weights = np.zeros((LEN_Q, LEN_K))
+    weights[cell] = 0.75
+    ax = attention_heatmap(weights)
+    colours = plt.get_cmap(mpl.rcParams["image.cmap"])
+    for row, column in np.ndindex(weights.shape):
+        expected = colours(0.75 if (row, column) == cell else 0.0)
+        colour = colour_at(ax, column + 0.5, row + 0.5)
+        np.testing.assert_allclose(colour, expected, atol=0.02)
+
+
+@pytest.mark.parametrize("scale", [1, 0.01])
+def test_colours_go_from_zero_to_one_whatever_the_weights(scale):
+    ax = attention_heatmap(scale * WEIGHTS)
+    assert ax.collections[0].get_clim() == (0, 1)
+    (bar,) = bars(ax.figure)
+    assert bar.get_ylim() == (0, 1)
+
+
+def test_the_colour_bar_is_named_and_optional():
+    (bar,) = bars(attention_heatmap(WEIGHTS).figure)
+    assert bar.get_ylabel() == "attention weight"
+    assert bars(attention_heatmap(WEIGHTS, colorbar=False).figure) == []
+
+
+def test_an_axes_that_is_given_is_drawn_on_and_returned():
+    figure, axes = plt.subplots(1, 2)
+    assert attention_heatmap(WEIGHTS, ax=axes[1], colorbar=False) is axes[1]
+    assert plt.get_fignums() == [figure.number]
+    assert not axes[0].collections
+    assert len(drawn_weights(axes[1])) == LEN_Q * LEN_K
+
+
+def test_tokens_are_numbered_by_default():
+    ax = attention_heatmap(WEIGHTS)
+    assert tick_labels(ax.yaxis) == ["0", "1", "2"]
+    assert tick_labels(ax.xaxis) == ["0", "1", "2", "3", "4"]
+
+
+@pytest.mark.parametrize("mask", [None, True, MASK, MASK[2], MASK[:, :1], ~np.ones_like(MASK)])
+def test_masked_cells_and_only_these_are_hatched(mask):
+    ax = attention_heatmap(WEIGHTS, mask=mask)
+    allowed = np.broadcast_to(True if mask is None else mask, WEIGHTS.shape)
+    assert hatched_cells(ax) == {(i, j) for i, j in np.ndindex(allowed.shape) if not allowed[i, j]}
+
+
+def test_a_masked_cell_looks_different_from_a_weight_of_zero():
+    ax = attention_heatmap(np.zeros((LEN_Q, LEN_K)), mask=MASK)
+    ax.figure.canvas.draw()
+    pixels = np.asarray(ax.figure.canvas.buffer_rgba())
+
+    def colours_in(row, column):
+        (left, bottom), (right, top) = ax.transData.transform(
+            [(column + 0.2, row + 0.8), (column + 0.8, row + 0.2)]
+        )
+        rows = slice(pixels.shape[0] - int(top), pixels.shape[0] - int(bottom))
+        return len(np.unique(pixels[rows, int(left) : int(right)].reshape(-1, 4), axis=0))
+
+    assert colours_in(0, 0) == 1  # a plain face
+    assert colours_in(0, 1) > 1  # a face and its hatching
+
+
+def test_annotations_are_the_allowed_weights():
+    weights = np.array([[0.125, 0.9], [1, 0]])
+    ax = attention_heatmap(weights, annotate=True, mask=[[True, True], [True, False]])
+    texts = {text.get_position()[::-1]: text.get_text() for text in ax.texts}
+    assert texts == {(0.5, 0.5): "0.12", (0.5, 1.5): "0.90", (1.5, 0.5): "1.00"}
+    assert not attention_heatmap(weights).texts
+
+
+def test_annotations_stand_out_from_their_cells():
+    ax = attention_heatmap(np.array([[0.0, 1.0]]), annotate=True)
+    assert [text.get_color() for text in ax.texts] == ["white", "black"]
+
+
+BAD = {
+    "one axis": ((WEIGHTS[0],), {}, r"weights must be \(len_q, len_k\), got shape \(5,\)"),
+    "three axes": ((HEADS,), {}, r"weights must be \(len_q, len_k\), got shape \(7, 3, 5\)"),
+    "below 0": ((WEIGHTS - 1,), {}, "weights must lie between 0 and 1"),
+    "above 1": ((WEIGHTS + 1,), {}, "weights must lie between 0 and 1"),
+    "nan": ((WEIGHTS * np.nan,), {}, "weights must lie between 0 and 1"),
+    "query labels": ((WEIGHTS, KEYS), {}, "query_labels must name 3 tokens, got 5"),
+    "key labels": ((WEIGHTS, None, QUERIES), {}, "key_labels must name 5 tokens, got 3"),
+    "mask": ((WEIGHTS,), {"mask": MASK.T}, r"mask of shape \(5, 3\) must broadcast .* \(3, 5\)"),
+}
+
+
+@pytest.mark.parametrize(("args", "options", "message"), BAD.values(), ids=BAD)
+@pytest.mark.parametrize("function", [attention_heatmap, weights_table])
+def test_weights_that_cannot_be_drawn_are_named(function, args, options, message):
+    with pytest.raises(ValueError, match=message):
+        function(*args, **options)
+
+
+@pytest.mark.parametrize("function", [attention_heatmap, weights_table])
+def test_a_mask_that_is_not_boolean_is_refused(function):
+    with pytest.raises(TypeError, match="mask must be boolean"):
+        function(WEIGHTS, mask=MASK.astype(int))
+
+
+@pytest.mark.xfail(strict=True, reason="BUG: NumPy's own broadcast_to error, no argument named")
+@pytest.mark.parametrize("function", [attention_heatmap, weights_table])
+def test_a_mask_of_three_axes_is_named(function):
+    with pytest.raises(
+        ValueError, match=r"mask of shape \(1, 1, 5\) must broadcast to .* \(3, 5\)"
+    ):
+        function(WEIGHTS, mask=padding_mask([3], LEN_K))
+
+
+# --- head_grid --------------------------------------------------------------------
+
+
+def test_each_head_has_its_own_heatmap():
+    axes = head_grid(HEADS, QUERIES, KEYS)
+    assert axes.shape == (NUM_HEADS,)
+    assert [ax.get_title() for ax in axes] == [f"head {head}" for head in range(NUM_HEADS)]
+    for ax, weights in zip(axes, HEADS, strict=True):
+        assert drawn_weights(ax) == {(i, j): weights[i, j] for i, j in np.ndindex(weights.shape)}
+        assert ax.collections[0].get_clim() == (0, 1)
+
+
+@pytest.mark.parametrize("num_columns", [1, 2, 4, 11])
+def test_heads_share_one_colour_bar_and_no_axes_is_empty(num_columns):
+    axes = head_grid(HEADS, num_columns=num_columns)
+    (bar,) = bars(axes[0].figure)
+    assert bar.get_ylabel() == "attention weight"
+    assert len(axes[0].figure.axes) == NUM_HEADS + 1
+    places = {(round(ax.get_position().x0, 3), round(ax.get_position().y0, 3)) for ax in axes}
+    assert len(places) == NUM_HEADS
+    assert len({x for x, _ in places}) == min(num_columns, NUM_HEADS)
+
+
+def test_only_the_outer_heatmaps_are_labelled():
+    axes = head_grid(HEADS, QUERIES, KEYS, num_columns=3)  # three rows: 3, 3 and 1 heads
+    left, lowest = {0, 3, 6}, {4, 5, 6}
+    assert {h for h, ax in enumerate(axes) if ax.get_ylabel() == "query"} == left
+    assert {h for h, ax in enumerate(axes) if tick_labels(ax.yaxis) == QUERIES} == left
+    assert {h for h, ax in enumerate(axes) if ax.get_xlabel() == "key"} == lowest
+    assert {h for h, ax in enumerate(axes) if tick_labels(ax.xaxis) == KEYS} == lowest
+
+
+def test_one_mask_hatches_every_head():
+    masked = {(i, j) for i, j in np.ndindex(MASK.shape) if not MASK[i, j]}
+    assert [hatched_cells(ax) for ax in head_grid(HEADS, mask=MASK)] == [masked] * NUM_HEADS
+
+
+def test_axes_that_are_given_are_drawn_on():
+    figure, given = plt.subplots(1, NUM_HEADS)
+    axes = head_grid(HEADS, axes=given)
+    assert list(axes) == list(given)
+    assert plt.get_fignums() == [figure.number]
+
+
+def test_heads_that_cannot_be_drawn_are_named():
+    with pytest.raises(ValueError, match=r"\(num_heads, len_q, len_k\), got shape \(3, 5\)"):
+        head_grid(WEIGHTS)
+    _, axes = plt.subplots(1, 2)
+    with pytest.raises(ValueError, match="axes must be 7, one for each head, got 2"):
+        head_grid(HEADS, axes=axes)
+
+
+@pytest.mark.xfail(strict=True, raises=ZeroDivisionError, reason="BUG: 0 heads divide by zero")
+@pytest.mark.parametrize(("heads", "num_columns"), [(0, 4), (NUM_HEADS, 0)])
+def test_no_heads_or_columns_are_named(heads, num_columns):
+    with pytest.raises(ValueError, match="must be at least 1"):
+        head_grid(HEADS[:heads], num_columns=num_columns)
+
+
+# --- weights_table and number_grid ---------------------------------------------------
+
+
+def test_the_table_is_exactly_this():
+    weights = [[0.5, 0.25, 0.25], [0, 1, 0]]
+    table = weights_table(weights, ["a", "river"], ["the", "bank", "unbelievable"])
+    assert table == (
+        "query           the          bank  unbelievable\n"
+        "a              0.50          0.25          0.25\n"
+        "river          0.00          1.00          0.00"
+    )
+
+
+def test_masked_cells_of_the_table_are_dashes():
+    table = weights_table([[1, 0], [0.25, 0.75]], mask=[[True, False], [True, True]], digits=3)
+    assert table == ("query      0      1\n0      1.000      -\n1      0.250  0.750")
+
+
+def test_the_table_has_a_row_for_each_query_and_a_column_for_each_key():
+    header, *rows = weights_table(WEIGHTS, QUERIES, KEYS, digits=4).splitlines()
+    assert header.split() == ["query", *KEYS]
+    assert [row.split()[0] for row in rows] == QUERIES
+    numbers = [[float(number) for number in row.split()[1:]] for row in rows]
+    np.testing.assert_allclose(numbers, WEIGHTS, atol=5.1e-5)
+
+
+def test_a_grid_shows_each_number_in_its_place():
+    values = np.arange(15).reshape(LEN_Q, LEN_K) / 2
+    ax = number_grid(values, title="values", fmt="{:.1f}")
+    assert ax.get_title() == "values"
+    assert ax.yaxis_inverted()
+    texts = {text.get_position()[::-1]: text.get_text() for text in ax.texts}
+    assert texts == {
+        (i + 0.5, j + 0.5): f"{(5 * i + j) / 2:.1f}" for i, j in np.ndindex(LEN_Q, LEN_K)
+    }
+
+
+def test_a_grid_draws_on_the_axes_it_is_given_in_the_colour_it_is_given():
+    figure, ax = plt.subplots()
+    assert number_grid([[1, 2]], ax=ax, color="#ff0000") is ax
+    assert plt.get_fignums() == [figure.number]
+    assert [text.get_text() for text in ax.texts] == ["1", "2"]
+    np.testing.assert_allclose(colour_at(ax, 0.1, 0.1), [1, 0, 0, 1])
+
+
+@pytest.mark.parametrize("values", [[1, 2], [[[1]]]])
+def test_a_grid_needs_a_matrix(values):
+    message = f"values must have 2 axes, got shape {np.shape(values)}"
+    with pytest.raises(ValueError, match=re.escape(message)):
+        number_grid(values)
+
+
+# --- The style ------------------------------------------------------------------------
+
+
+def svg():
+    with mpl.rc_context(), io.StringIO() as file:
+        plt.style.use("attnbook.attnbook")
+        figure, axes = plt.subplots(1, 2)
+        attention_heatmap(WEIGHTS, mask=MASK, ax=axes[0])  # hatches and clips have ids
+        axes[1].plot([1, 2, 3])
+        figure.savefig(file, format="svg", metadata={"Date": None})
+        return file.getvalue()
+
+
+def test_figures_in_the_style_are_the_same_bytes_twice():
+    first = svg()
+    assert first == svg()
+    assert "<text" not in first  # outlines: the same with any fonts installed
+    assert "<dc:date>" not in first
+
+
+def run(script, tmp_path):
+    """Run a script in a process of its own and return what it prints as JSON."""
+    # IPython writes to its directory: not to the one of whoever runs the tests.
+    environment = os.environ | {"MPLBACKEND": "Agg", "IPYTHONDIR": str(tmp_path)}
+    command = [sys.executable, "-W", "error", "-c", script]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_use_style_applies_the_style(tmp_path):
+    script = """
+import json, matplotlib.pyplot as plt
+from attnbook.plotting import use_style
+use_style()
+names = ["svg.hashsalt", "svg.fonttype", "image.cmap", "figure.constrained_layout.use"]
+print(json.dumps([plt.rcParams[name] for name in names]))
+"""
+    assert run(script, tmp_path) == ["attnbook", "path", "viridis", True]
+
+
+def test_in_a_notebook_figures_are_svg_without_a_date(tmp_path):
+    script = """
+import json, warnings
+warnings.simplefilter("ignore")
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+shell.history_manager.enabled = False
+import matplotlib.pyplot as plt
+from attnbook.plotting import attention_heatmap, use_style
+use_style()
+figures = [attention_heatmap([[0.5, 0.5]], mask=[[True, False]]).figure for _ in range(2)]
+print(json.dumps([shell.display_formatter.format(figure)[0] for figure in figures]))
+"""
+    first, second = run(script, tmp_path)
+    assert first == second
+    assert "image/png" not in first
+    assert "<svg" in first["image/svg+xml"]
+    assert "<dc:date>" not in first["image/svg+xml"]
+
+
+@pytest.mark.xfail(strict=True, reason="BUG: use_style starts an IPython shell in a plain script")
+def test_use_style_starts_no_shell_outside_a_notebook(tmp_path):
+    script = """
+import builtins, json, threading
+before = set(vars(builtins)), threading.active_count()
+from attnbook.plotting import use_style
+use_style()
+print(json.dumps((set(vars(builtins)), threading.active_count()) == before))
+"""
+    assert run(script, tmp_path)
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,39 @@
+"""Draw the picture of the landing page and the README: a clock that is asked for half past three."""
+
+import sys
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from attnbook import scaled_dot_product_attention
+
+TEMPERATURES = {0.03: "cold: a choice", 0.3: "", 3.0: "hot: an average"}
+
+
+def draw(path):
+    """Write the picture as SVG, byte for byte the same with the same versions."""
+    angle = 2 * np.pi * np.arange(1, 13) / 12
+    hours = np.stack([np.sin(angle), np.cos(angle)], axis=-1)  # keys and values
+    half_past_three = hours[[2, 3]].mean(axis=0)
+    query = half_past_three / np.linalg.norm(half_past_three)
+    with plt.style.context("attnbook.attnbook"):
+        fig, axes = plt.subplots(1, 3, figsize=(9, 3.1))
+        for ax, (temperature, word) in zip(axes, TEMPERATURES.items(), strict=True):
+            output, weights = scaled_dot_product_attention(
+                [query], hours, hours, scale=1 / temperature
+            )
+            ax.fill(*hours.T, facecolor="#f3f7fa", edgecolor="#b7cedb")
+            ax.scatter(*hours.T, s=8 + 900 * weights[0], c=weights[0], vmin=0, vmax=0.5, zorder=3)
+            for hour, point in enumerate(hours, 1):
+                ax.text(*(1.3 * point), str(hour), ha="center", va="center", color="#444444")
+            ax.annotate("", query * 0.9, (0, 0), arrowprops={"arrowstyle": "->", "color": "#888888"})
+            ax.plot(*output[0], "D", color="#D55E00", markersize=9, zorder=4)
+            title = f"temperature {temperature:g}" + (f" – {word}" if word else "")
+            ax.set(title=title, xlim=(-1.45, 1.45), ylim=(-1.45, 1.45), aspect="equal")
+            ax.axis("off")
+        fig.savefig(path, format="svg", metadata={"Date": None})
+        plt.close(fig)
+
+
+if __name__ == "__main__":
+    draw(sys.argv[1])

@@ -74,7 +74,7 @@ test-site: ## test the files of the built site
 test-oldest: ## test the package with the oldest NumPy and Matplotlib that pyproject.toml allows
 	$(PYTHON) -m venv --clear .venv-oldest
 	sed -nE 's/^ *"(numpy|matplotlib)>=([0-9.]+)",/\1==\2.*/p' pyproject.toml > .venv-oldest/oldest.txt
-	.venv-oldest/bin/pip install -q -r .venv-oldest/oldest.txt pytest hypothesis -e .
+	.venv-oldest/bin/pip install -q -r .venv-oldest/oldest.txt pytest hypothesis ipython pyyaml -e .
 	.venv-oldest/bin/pytest -q -m "not pinned" --ignore tests/test_site.py
 
 notebooks: $(READY) ## execute the chapters in place, so that their stored outputs are today's

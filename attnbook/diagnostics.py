@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attnbook.functional import _promote
+from attnbook._checks import check_same_d_k, check_sequences, promote
 
 
 class Spread(NamedTuple):
@@ -53,12 +53,9 @@ def score_statistics(
     >>> score_statistics([[2.0, 0.0, 0.0, 0.0]], [[1.0, 0, 0, 0], [3.0, 0, 0, 0]]).after
     Spread(minimum=1.0, maximum=3.0, mean=2.0, std=1.0)
     """
-    (query, key), _ = _promote(query, key)
-    if query.ndim < 2 or key.ndim < 2 or query.shape[-1] != key.shape[-1]:
-        raise ValueError(
-            "query and key must have shapes (..., len_q, d_k) and (..., len_k, d_k), "
-            f"got {query.shape} and {key.shape}"
-        )
+    (query, key), _ = promote(query, key)
+    check_sequences(query=query, key=key)
+    check_same_d_k(query, key)
     scores = query @ key.swapaxes(-1, -2)  # (..., len_q, len_k)
     if scores.size == 0:
         raise ValueError(f"there must be at least one score, got shape {scores.shape}")
@@ -76,6 +73,7 @@ def entropy(weights: ArrayLike, axis: int = -1) -> NDArray[np.floating]:
     ----------
     weights : any shape
         Non-negative; each row along ``axis`` sums to one, or is all zeros.
+    axis : int
 
     Returns
     -------
@@ -91,11 +89,8 @@ def entropy(weights: ArrayLike, axis: int = -1) -> NDArray[np.floating]:
     >>> entropy([[0.5, 0.5], [1.0, 0.0]]).round(3)
     array([0.693, 0.   ])
     """
-    (weights,), dtype = _promote(weights)
-    if (weights < 0).any():
-        raise ValueError(f"weights must not be negative, got {weights.min()}")
-    terms = weights * np.log(np.where(weights > 0, weights, 1))
-    return (0.0 - terms.sum(axis=axis)).astype(dtype)  # 0 - x: no negative zero
+    (weights,), dtype = promote(weights)
+    return _entropy(weights, axis).astype(dtype)
 
 
 def effective_keys(weights: ArrayLike, axis: int = -1) -> NDArray[np.floating]:
@@ -107,6 +102,7 @@ def effective_keys(weights: ArrayLike, axis: int = -1) -> NDArray[np.floating]:
     ----------
     weights : any shape
         Non-negative; each row along ``axis`` sums to one, or is all zeros.
+    axis : int
 
     Returns
     -------
@@ -122,9 +118,16 @@ def effective_keys(weights: ArrayLike, axis: int = -1) -> NDArray[np.floating]:
     >>> effective_keys([[0.25, 0.25, 0.25, 0.25], [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
     array([4., 1., 0.])
     """
-    weights = np.asarray(weights)
-    spread = np.exp(entropy(weights, axis))
-    return np.where((weights != 0).any(axis=axis), spread, spread.dtype.type(0))
+    (weights,), dtype = promote(weights)
+    spread = np.exp(_entropy(weights, axis))
+    return np.where((weights != 0).any(axis=axis), spread, 0)[()].astype(dtype)
+
+
+def _entropy(weights, axis):
+    if (weights < 0).any():
+        raise ValueError(f"weights must not be negative, got {weights.min()}")
+    terms = weights * np.log(np.where(weights > 0, weights, 1))
+    return 0 - terms.sum(axis=axis)  # 0 - x: no negative zero
 
 
 def _spread(x):

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attnbook.functional import (
-    AttentionOutput,
-    _check_weight,
-    _promote,
-    scaled_dot_product_attention,
+from attnbook._checks import (
+    check_heads,
+    check_mask,
+    check_same_length,
+    check_sequences,
+    check_weight,
+    promote,
 )
+from attnbook.functional import AttentionOutput, scaled_dot_product_attention
 
 
 def self_attention(
@@ -31,8 +33,7 @@ def self_attention(
     ----------
     x : (..., len, d_in)
     w_q, w_k, w_v : (d_in, d_k), (d_in, d_k), (d_in, d_v)
-    mask : (..., len, len), bool, optional
-        True where a token may attend.
+    mask : (..., len, len), bool, optional, True where a token may attend
 
     Returns
     -------
@@ -46,12 +47,12 @@ def self_attention(
 
     Examples
     --------
-    >>> x, keep = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], np.eye(3)[:, :2]
-    >>> self_attention(x, keep, keep, keep).output.round(2)
-    array([[3.99, 4.99],
-           [4.  , 5.  ]])
+    >>> x, keep = [[1, 2, 3], [4, 5, 6]], np.eye(3)[:, :2]
+    >>> self_attention(x, keep, keep, keep).output.round(2).tolist()
+    [[3.99, 4.99], [4.0, 5.0]]
     """
-    return cross_attention(x, x, w_q, w_k, w_v, mask)
+    (x, w_q, w_k, w_v), dtype = promote(x, weights=(w_q, w_k, w_v))
+    return _one_head(x, x, w_q, w_k, w_v, mask, dtype, memory_name="x")
 
 
 def cross_attention(
@@ -62,17 +63,15 @@ def cross_attention(
     w_v: ArrayLike,
     mask: ArrayLike | None = None,
 ) -> AttentionOutput:
-    """Let every token of one sequence attend to the tokens of another.
+    """Let every token of one sequence attend to those of another :cite:p:`vaswani2017`.
 
     ``scaled_dot_product_attention(x @ w_q, memory @ w_k, memory @ w_v, mask)``
-    :cite:p:`vaswani2017`
 
     Parameters
     ----------
     x, memory : (..., len_q, d_x), (..., len_k, d_memory)
     w_q, w_k, w_v : (d_x, d_k), (d_memory, d_k), (d_memory, d_v)
-    mask : (..., len_q, len_k), bool, optional
-        True where a token of x may attend to a token of memory.
+    mask : (..., len_q, len_k), bool, optional, True where x may attend to memory
 
     Returns
     -------
@@ -90,14 +89,8 @@ def cross_attention(
     >>> cross_attention([[0.0]], [[2.0], [4.0]], one, one, one).output
     array([[3.]])
     """
-    (x, memory, w_q, w_k, w_v), dtype = _promote(x, memory, weights=(w_q, w_k, w_v))
-    result = scaled_dot_product_attention(
-        _project("x", x, "w_q", w_q),
-        _project("memory", memory, "w_k", w_k),
-        _project("memory", memory, "w_v", w_v),
-        mask,
-    )
-    return AttentionOutput(*(array.astype(dtype, copy=False) for array in result))
+    (x, memory, w_q, w_k, w_v), dtype = promote(x, memory, weights=(w_q, w_k, w_v))
+    return _one_head(x, memory, w_q, w_k, w_v, mask, dtype, memory_name="memory")
 
 
 def split_heads(x: ArrayLike, num_heads: int) -> NDArray:
@@ -130,7 +123,7 @@ def split_heads(x: ArrayLike, num_heads: int) -> NDArray:
     x = np.asarray(x)
     if x.ndim < 2:
         raise ValueError(f"x must have at least 2 axes (..., len, d_model), got shape {x.shape}")
-    head_dim = _head_dim(x.shape[-1], num_heads)
+    head_dim = check_heads(x.shape[-1], num_heads)
     heads = x.reshape(*x.shape[:-1], num_heads, head_dim)  # (..., len, num_heads, head_dim)
     return heads.swapaxes(-2, -3)  # (..., num_heads, len, head_dim)
 
@@ -216,10 +209,10 @@ class MultiHeadAttention:
                 raise ValueError(f"b_{letter} must have shape {weight.shape[1:]}, got {bias.shape}")
             object.__setattr__(self, f"w_{letter}", weight)
             object.__setattr__(self, f"b_{letter}", bias)
-        _check_weight("w_k", self.w_k, (self.w_k.shape[0], self.w_q.shape[1]))
-        _check_weight("w_o", self.w_o, (self.w_v.shape[1], self.w_o.shape[1]))
-        _head_dim(self.w_q.shape[1], self.num_heads)
-        _head_dim(self.w_v.shape[1], self.num_heads, "the columns of w_v")
+        check_weight("w_k", self.w_k, (self.w_k.shape[0], self.w_q.shape[1]))
+        check_weight("w_o", self.w_o, (self.w_v.shape[1], self.w_o.shape[1]))
+        check_heads(self.w_q.shape[1], self.num_heads)
+        check_heads(self.w_v.shape[1], self.num_heads, "the columns of w_v")
 
     @classmethod
     def init(cls, rng: np.random.Generator, d_model: int, num_heads: int) -> MultiHeadAttention:
@@ -235,7 +228,7 @@ class MultiHeadAttention:
         """
         if not isinstance(rng, np.random.Generator):
             raise TypeError(f"rng must be a numpy.random.Generator, got {type(rng).__name__}")
-        _head_dim(d_model, num_heads)
+        check_heads(d_model, num_heads)
         bound = (3 / d_model) ** 0.5
         w_q, w_k, w_v, w_o = rng.uniform(-bound, bound, size=(4, d_model, d_model))
         return cls(w_q=w_q, w_k=w_k, w_v=w_v, w_o=w_o, num_heads=num_heads)
@@ -264,16 +257,18 @@ class MultiHeadAttention:
         value = key if value is None else value
         names = [f"{kind}_{letter}" for letter in "qkvo" for kind in "wb"]
         parameters = [getattr(self, name) for name in names]
-        (query, key, value, *parameters), dtype = _promote(query, key, value, weights=parameters)
+        (query, key, value, *parameters), dtype = promote(query, key, value, weights=parameters)
         w_q, b_q, w_k, b_k, w_v, b_v, w_o, b_o = parameters
+        leading = check_sequences(query=query, key=key, value=value)
+        check_same_length(key, value)
         if mask is not None:
-            mask = np.atleast_2d(mask)
-            if mask.ndim > max(query.ndim, key.ndim, 2):
+            if np.ndim(mask) > len(leading) + 2:
                 raise ValueError(
                     "mask must not have more axes than query and key (it is the same for every "
-                    f"head), got shapes {mask.shape}, {query.shape} and {key.shape}"
+                    f"head), got shapes {np.shape(mask)}, {query.shape} and {key.shape}"
                 )
-            mask = np.expand_dims(mask, -3)  # (..., 1, len_q, len_k)
+            mask = check_mask(mask, (*leading, query.shape[-2], key.shape[-2]))
+            mask = np.expand_dims(np.atleast_2d(mask), -3)  # (..., 1, len_q, len_k)
         output, weights = scaled_dot_product_attention(
             split_heads(_project("query", query, "w_q", w_q) + b_q, self.num_heads),
             split_heads(_project("key", key, "w_k", w_k) + b_k, self.num_heads),
@@ -284,22 +279,19 @@ class MultiHeadAttention:
         return AttentionOutput(output.astype(dtype, copy=False), weights.astype(dtype, copy=False))
 
 
+def _one_head(x, memory, w_q, w_k, w_v, mask, dtype, memory_name):
+    check_sequences(**{"x": x, memory_name: memory})
+    query = _project("x", x, "w_q", w_q)  # (..., len_q, d_k)
+    key = _project(memory_name, memory, "w_k", w_k)  # (..., len_k, d_k)
+    value = _project(memory_name, memory, "w_v", w_v)  # (..., len_k, d_v)
+    result = scaled_dot_product_attention(query, key, value, mask)
+    return AttentionOutput(*(array.astype(dtype, copy=False) for array in result))
+
+
 def _project(name, x, weight_name, weight):
-    if x.ndim < 2:
-        raise ValueError(f"{name} must have at least 2 axes (..., len, d), got shape {x.shape}")
     if weight.ndim != 2 or weight.shape[0] != x.shape[-1]:
         raise ValueError(
             f"{weight_name} must have 2 axes and one row for each of the {x.shape[-1]} features "
             f"of {name}, got shape {weight.shape}"
         )
     return x @ weight
-
-
-def _head_dim(d_model, num_heads, name="d_model"):
-    if operator.index(num_heads) < 1:
-        raise ValueError(f"num_heads ({num_heads}) must be at least 1")
-    if d_model % num_heads:
-        raise ValueError(f"{name} ({d_model}) must be divisible by num_heads ({num_heads})")
-    if d_model < 1:
-        raise ValueError(f"{name} ({d_model}) must be at least 1")
-    return d_model // num_heads

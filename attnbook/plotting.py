@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
@@ -10,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from numpy.typing import ArrayLike, NDArray
 
-from attnbook.functional import _check_mask
+from attnbook._checks import check_mask
 
 _MASKED_FACE, _MASKED_HATCH = "#f2f2f2", "#8a8a8a"
 
@@ -21,12 +22,11 @@ def use_style() -> None:
     The only function here that changes global settings; each chapter calls it once.
     """
     plt.style.use("attnbook.attnbook")
-    try:
+    ipython = sys.modules.get("IPython")
+    if ipython and ipython.get_ipython():
         from matplotlib_inline.backend_inline import set_matplotlib_formats
 
         set_matplotlib_formats("svg", metadata={"Date": None})
-    except (ImportError, AttributeError):  # not in a notebook: only the style applies
-        pass
 
 
 def attention_heatmap(
@@ -88,7 +88,7 @@ def attention_heatmap(
             )
     ax.set_xticks(np.arange(len_k) + 0.5, key_labels)
     ax.set_yticks(np.arange(len_q) + 0.5, query_labels)
-    if max(map(len, key_labels), default=0) > 3:
+    if max(map(len, key_labels), default=0) > 4:
         ax.tick_params(axis="x", labelrotation=90)
     ax.tick_params(length=0)
     ax.set(xlabel="key", ylabel="query", xlim=(0, len_k), ylim=(len_q, 0), aspect="equal")
@@ -133,6 +133,10 @@ def head_grid(
     if weights.ndim != 3:
         raise ValueError(f"weights must be (num_heads, len_q, len_k), got shape {weights.shape}")
     num_heads = len(weights)
+    if num_heads < 1 or num_columns < 1:
+        raise ValueError(
+            f"num_heads ({num_heads}) and num_columns ({num_columns}) must be at least 1"
+        )
     num_columns = min(num_columns, num_heads)
     if axes is None:
         num_rows = -(-num_heads // num_columns)
@@ -169,16 +173,19 @@ def weights_table(
     Parameters
     ----------
     weights : (len_q, len_k), between 0 and 1
-    query_labels, key_labels : sequences of str, optional
-        Numbers from 0 by default.
+    query_labels, key_labels : sequences of str, optional, by default numbers from 0
     mask : broadcasting to (len_q, len_k), bool, optional
         True where a query may attend; the other cells read ``-``.
     digits : int
 
     Returns
     -------
-    str
-        A header of keys, then a line for each query
+    str : a header of keys, then a line for each query
+
+    Raises
+    ------
+    ValueError
+        If weights have not two axes, leave 0 to 1, or do not fit the labels.
 
     Examples
     --------
@@ -267,6 +274,10 @@ def _checked(weights, query_labels, key_labels, mask):
         if len(given) != length:
             raise ValueError(f"{name} must name {length} tokens, got {len(given)}")
         labels.append(given)
-    mask = _check_mask(True if mask is None else mask, weights.shape)
-    mask = np.broadcast_to(mask, weights.shape)
-    return weights, *labels, mask
+    mask = check_mask(True if mask is None else mask, weights.shape)
+    if mask.ndim > 2:
+        raise ValueError(
+            f"mask of shape {mask.shape} must broadcast to (len_q, len_k) = {weights.shape}: "
+            "choose one sequence of the batch"
+        )
+    return weights, *labels, np.broadcast_to(mask, weights.shape)

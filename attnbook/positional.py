@@ -49,8 +49,7 @@ def relative_rotation(offset: float, d_model: int, *, base: float = 10000.0) -> 
     """Build the rotation that moves every sinusoidal encoding by the same offset.
 
     ``encoding[p + offset] = relative_rotation(offset, d_model) @ encoding[p]`` for every
-    position ``p``; block j rotates the plane (sine, cosine) by ``offset * w_j``
-    :cite:p:`vaswani2017`.
+    ``p``; block j turns the plane (sine, cosine) by ``offset * w_j`` :cite:p:`vaswani2017`.
 
     Parameters
     ----------

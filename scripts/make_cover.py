@@ -1,4 +1,4 @@
-"""Draw the picture of the landing page and the README: a clock that is asked for half past three."""
+"""Draw the picture of the landing page and the README: a clock, asked for half past three."""
 
 import sys
 
@@ -26,7 +26,9 @@ def draw(path):
             ax.scatter(*hours.T, s=8 + 900 * weights[0], c=weights[0], vmin=0, vmax=0.5, zorder=3)
             for hour, point in enumerate(hours, 1):
                 ax.text(*(1.3 * point), str(hour), ha="center", va="center", color="#444444")
-            ax.annotate("", query * 0.9, (0, 0), arrowprops={"arrowstyle": "->", "color": "#888888"})
+            ax.annotate(
+                "", query * 0.9, (0, 0), arrowprops={"arrowstyle": "->", "color": "#888888"}
+            )
             ax.plot(*output[0], "D", color="#D55E00", markersize=9, zorder=4)
             title = f"temperature {temperature:g}" + (f" – {word}" if word else "")
             ax.set(title=title, xlim=(-1.45, 1.45), ylim=(-1.45, 1.45), aspect="equal")

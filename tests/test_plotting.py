@@ -191,7 +191,6 @@ def test_a_mask_that_is_not_boolean_is_refused(function):
         function(WEIGHTS, mask=MASK.astype(int))
 
 
-@pytest.mark.xfail(strict=True, reason="BUG: NumPy's own broadcast_to error, no argument named")
 @pytest.mark.parametrize("function", [attention_heatmap, weights_table])
 def test_a_mask_of_three_axes_is_named(function):
     with pytest.raises(
@@ -252,7 +251,6 @@ def test_heads_that_cannot_be_drawn_are_named():
         head_grid(HEADS, axes=axes)
 
 
-@pytest.mark.xfail(strict=True, raises=ZeroDivisionError, reason="BUG: 0 heads divide by zero")
 @pytest.mark.parametrize(("heads", "num_columns"), [(0, 4), (NUM_HEADS, 0)])
 def test_no_heads_or_columns_are_named(heads, num_columns):
     with pytest.raises(ValueError, match="must be at least 1"):
@@ -372,7 +370,6 @@ print(json.dumps([shell.display_formatter.format(figure)[0] for figure in figure
     assert "<dc:date>" not in first["image/svg+xml"]
 
 
-@pytest.mark.xfail(strict=True, reason="BUG: use_style starts an IPython shell in a plain script")
 def test_use_style_starts_no_shell_outside_a_notebook(tmp_path):
     script = """
 import builtins, json, threading

@@ -1,4 +1,4 @@
-"""Make the site complete in itself: formulas rendered at build time, nothing asked of others."""
+"""Make the site complete in itself: formulas rendered when it is built."""
 
 from pathlib import Path
 

@@ -8,6 +8,7 @@ SITE   := _build/html
 LOGS   := _build/logs
 PAGES  := $(wildcard book/*.ipynb)
 JOBS   ?= 2
+PORT   ?= 8000
 
 # What a chapter's outputs depend on besides its own cells. Jupyter Book does not see a change
 # here, so the build forgets its cached runs and pages when this fingerprint changes.
@@ -83,8 +84,9 @@ notebooks: $(READY) ## execute the chapters in place, so that their stored outpu
 bench: $(READY) ## compare the speed of attention with lean and with textbook NumPy
 	$(BIN)/python scripts/bench.py
 
-serve: book ## build the site and serve it at http://localhost:8000
-	$(BIN)/python -m http.server 8000 --bind 127.0.0.1 --directory $(SITE)
+serve: book ## build the site and serve it at http://localhost:8000 (or PORT=...)
+	@$(BIN)/python -m http.server $(PORT) --bind 127.0.0.1 --directory $(SITE) || { \
+	  echo "Port $(PORT) is taken? Try: make serve PORT=8001"; exit 1; }
 
 clean: ## delete everything that was built or installed
 	rm -rf _build .venv .venv-oldest build dist *.egg-info .pytest_cache .ruff_cache .hypothesis

@@ -72,7 +72,7 @@ class TestChapter:
 
     def test_metadata_is_minimal(self, chapter):
         assert json.loads(read(chapter))["metadata"].keys() == {"kernelspec", "language_info"}
-        allowed = {"tags", "mystnb"}
+        allowed = {"tags", "mystnb", "jupyter"}
         for cell in json.loads(read(chapter))["cells"]:
             assert cell["metadata"].keys() <= allowed
             assert "attachments" not in cell
@@ -128,11 +128,12 @@ class TestChapter:
     def test_the_stated_minutes_are_those_of_its_words_and_lines(self, chapter):
         words = len(prose(chapter).split())
         lines = sum(len(source(c).splitlines()) for c in cells(chapter, "code"))
-        measured = words / 200 + lines / 40  # words a minute, lines of code a minute
+        measured = words / 150 + lines / 25  # words a minute, lines of code a minute
         stated = int(re.search(r"about (\d+) minutes to read", prose(chapter))[1])
         assert abs(stated - measured) <= 5, f"about {measured:.0f} minutes"
         row = next(line for line in read(BOOK / "index.md").splitlines() if chapter.name in line)
-        assert row.split("|")[-2].strip() == str(stated)
+        exercises = prose(chapter).count("```{exercise}")
+        assert [cell.strip() for cell in row.split("|")[-3:-1]] == [str(exercises), str(stated)]
 
     def test_has_no_filler(self, chapter):
         words = "simply|obviously|clearly|powerful|delve|crucial|straightforward|of course"

@@ -9,6 +9,7 @@ import io
 import itertools
 import pkgutil
 import re
+from fractions import Fraction
 
 import answers
 import numpy as np
@@ -139,9 +140,28 @@ def test_a_check_says_the_same_each_time(name, wrong):
     assert verdict(name, wrong.answer) == first
 
 
-def test_an_answer_that_takes_fewer_arguments_is_told_the_call():
-    with pytest.raises(WrongAnswer, match=r"attention\(query, key, value\) raised TypeError"):
-        check("attention", lambda query, key: query)
+@every_exercise
+@pytest.mark.parametrize("answer", [lambda: 0, lambda a, b, c, d: 0], ids=["none", "four"])
+def test_an_answer_that_takes_other_arguments_is_told_which_it_gets(name, answer):
+    call = EXERCISES[name].call
+    arguments = ", ".join(cases_of(name)[0])
+    message = verdict(name, answer)
+    assert message.startswith(f"{name}: {call} raised TypeError: ")
+    assert message.endswith(f". Your function gets: {arguments}.")
+
+
+def test_a_helper_that_takes_other_arguments_is_not_taken_for_the_answer():
+    def helper(x):
+        return x
+
+    for answer in (lambda x: helper(x, -1), lambda x: helper(x, axis=-1), lambda x: helper()):
+        assert "A function that your answer calls" in verdict("softmax", answer)
+
+
+@every_exercise
+def test_the_call_names_the_arguments_in_their_order(name):
+    for arguments in cases_of(name):
+        assert EXERCISES[name].call.endswith(f"({', '.join(arguments)})")
 
 
 # The inputs: a mistake must show on them
@@ -216,6 +236,16 @@ def test_masked_inputs_have_an_empty_a_full_and_a_broadcast_mask():
     assert any(mask.all(axis=-1).any() for mask in masks)
     assert {mask.ndim for mask in masks} == {2, 3}
     assert any(mask.shape[1] == 1 for mask in masks if mask.ndim == 3)
+
+
+def test_share_inputs_show_whether_d_ff_is_used():
+    cases = [tuple(c.values()) for c in cases_of("attention-share")]
+    assert all(isinstance(size, int) for case in cases for size in case)
+    ratios = [d_ff / d_model for _, d_model, d_ff in cases]
+    assert ratios[0] != 4  # so that it shows at once
+    assert ratios.count(4) == 1
+    for case in cases:  # no share like 2/5 that another formula hits, too
+        assert Fraction(RIGHT["attention-share"][0](*case)).limit_denominator(1000).denominator > 50
 
 
 # The known mistakes: each is wrong, and told apart from the others

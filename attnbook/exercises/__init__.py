@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -24,7 +24,8 @@ class Exercise:
     ``cases(rng)`` yields pairs ``(arguments, hint)``: a dict of named arguments, and what to
     think of when the answer fails there and no known mistake explains it. ``mistakes``
     maps a hint to a function that computes what that mistake would return. ``returns`` names
-    the arrays of a result.
+    the arrays of a result. ``clues`` maps a regular expression to what to think of when an answer
+    raises an error with such a message.
     """
 
     call: str
@@ -33,6 +34,7 @@ class Exercise:
     mistakes: dict[str, Callable]
     returns: tuple[str, ...] = ("result",)
     rows_sum_to_one: bool = False
+    clues: dict[str, str] = field(default_factory=dict)
 
 
 def check(name: str, answer: Callable) -> None:
@@ -54,9 +56,12 @@ def check(name: str, answer: Callable) -> None:
 
     Examples
     --------
-    >>> check("attention-share", lambda length, d_model: (2 * d_model + length)
-    ...                                                / (6 * d_model + length))
-    attention-share: correct
+    >>> import attnbook
+    >>> check("softmax", attnbook.softmax)
+    softmax: correct
+    >>> check("softmax", np.exp)
+    Traceback (most recent call last):
+    attnbook.exercises.WrongAnswer: softmax: these are bare exponentials: divide them by their sum.
     """
     exercises = _all_exercises()
     if name not in exercises:
@@ -89,7 +94,7 @@ def _problem(exercise, answer, arguments, hint, passed=()):
         try:
             result = answer(*given.values())
         except Exception as error:
-            return describe_error(exercise, error, hint)
+            return describe_error(exercise, answer, arguments, error, hint)
         for argument in given:
             if not np.array_equal(given[argument], arguments[argument], equal_nan=True):
                 return f"the argument {argument} was changed in place: work on a copy."

@@ -68,7 +68,7 @@ def _softmax_cases(rng):
 
 
 SOFTMAX = Exercise(
-    call="softmax(x)",
+    call="my_softmax(x)",
     reference=right_softmax,
     cases=_softmax_cases,
     mistakes={
@@ -143,7 +143,7 @@ def _scores_cases(rng):
 
 
 SCORES = Exercise(
-    call="scores(query, key)",
+    call="batch_scores(query, key)",
     reference=_scaled,
     cases=_scores_cases,
     mistakes={
@@ -403,6 +403,11 @@ def _late(scores, extra=0):
     return np.tri(len_q, len_k, len_k - len_q + extra, dtype=bool)
 
 
+_MASK_SHAPE = (
+    "The mask needs shape (len_q, len_k): the last len_q rows of the one of shape (len_k, len_k)."
+)
+
+
 CAUSAL = Exercise(
     call="causal_weights(scores)",
     reference=lambda scores: _masked(
@@ -474,6 +479,11 @@ CAUSAL = Exercise(
         ),
     },
     rows_sum_to_one=True,
+    clues={
+        # Two equal lengths in the error: a square mask. "axis 1" is the axis of the queries.
+        r"broadcast together.*\b(\d+),\1\)": _MASK_SHAPE,
+        r"boolean index.*axis 1": _MASK_SHAPE,
+    },
 )
 
 
@@ -567,66 +577,102 @@ MASKED_SOFTMAX = Exercise(
 
 
 def _share_cases(_):
-    hint = "Per token: 4 d^2 for projections, 2 n d for scores and mixing, 8 d^2 feed-forward."
-    yield {"length": 1024, "d_model": 768}, hint
-    yield {"length": 131, "d_model": 257}, _SIZES
-    yield {"length": 4099, "d_model": 521}, _SIZES
+    hint = (
+        "Per token: 4 d_model^2 for projections, 2 length d_model for scores and mixing, "
+        "2 d_model d_ff for the feed-forward part."
+    )
+    yield {"length": 900, "d_model": 768, "d_ff": 2000}, hint
+    yield {"length": 131, "d_model": 257, "d_ff": 1019}, _SIZES
+    yield {"length": 4099, "d_model": 521, "d_ff": 4 * 521}, _SIZES
 
 
-def _share(projections=4.0, square=2.0, feed_forward=8.0):
-    def share(n, d):
-        attention = projections * d * d + square * n * d
-        return attention / (attention + feed_forward * d * d)
+def _share(projections=4.0, products=2.0, feed_forward=2.0):
+    def share(n, d, f):
+        attention = projections * d * d + products * n * d
+        return attention / (attention + feed_forward * d * f)
 
     return share
 
 
+_right_share = _share()
+
+
 ATTENTION_SHARE = Exercise(
-    call="attention_share(length, d_model)",
-    reference=_share(),
+    call="attention_share(length, d_model, d_ff)",
+    reference=_right_share,
     cases=_share_cases,
     mistakes={
-        "this is a percentage: return a fraction between 0 and 1.": lambda n, d: (
-            100 * _share()(n, d)
+        "this is a percentage: return a fraction between 0 and 1.": lambda n, d, f: (
+            100 * _right_share(n, d, f)
         ),
-        "the projections of attention are left out, above and below: 4 d^2 a token.": (
+        "the projections of attention are left out, above and below: 4 d_model^2 a token.": (
             _share(projections=0)
         ),
         "the output projection is missing: there are four projections, not three.": _share(
             projections=3
         ),
         "only one of the two products over the length is counted: scores, and mixing values.": _share(
-            square=1
+            products=1
         ),
-        "the products over the length are missing.": _share(square=0),
-        "the feed-forward part has two matrices of 4 d^2: only one is counted.": _share(
-            feed_forward=4
+        "the products over the length are missing.": _share(products=0),
+        "d_ff is ignored: the feed-forward part is not always 4 d_model wide inside.": lambda n, d, f: (
+            _right_share(n, d, 4 * d)
         ),
-        "the feed-forward part is four times as wide inside: 2 matrices of 4 d^2 each.": _share(
-            feed_forward=2
+        "d_ff is ignored: the feed-forward matrices are not d_model x d_model.": lambda n, d, f: (
+            _right_share(n, d, d)
         ),
-        "this is the share of the feed-forward part: subtract it from 1.": lambda n, d: (
-            1 - _share()(n, d)
+        "d_ff is the whole inner width already: do not multiply it by 4.": _share(feed_forward=8),
+        "only one feed-forward matrix is counted: there are two.": _share(feed_forward=1),
+        "three feed-forward matrices are counted: a gated layer has three, this one two.": _share(
+            feed_forward=3
         ),
-        "this is attention over feed-forward: divide by their sum.": lambda n, d: (
-            (4 * d + 2 * n) / (8 * d)
+        "the feed-forward matrices are counted as d_ff x d_ff: one side is d_model.": lambda n, d, f: (
+            (4 * d * d + 2 * n * d) / (4 * d * d + 2 * n * d + 2 * f * f)
         ),
-        "length and d_model are swapped.": lambda n, d: _share()(d, n),
-        "this is 0: is it integer division? Use /, not //.": lambda n, d: 0,
-        "the whole, below, lacks the products over the length, 2 n d.": lambda n, d: (
-            (4 * d + 2 * n) / (12 * d)
+        "the feed-forward part is counted as d_ff^2: it is two matrices of d_model x d_ff.": lambda n, d, f: (
+            (4 * d * d + 2 * n * d) / (4 * d * d + 2 * n * d + f * f)
         ),
-        "the products over the length are those of all tokens, n^2 d, the rest is for one token.": lambda n, d: (
-            _share(square=2 * n)(n, d)
+        "the feed-forward part lacks a factor d_model: its matrices are d_model x d_ff.": lambda n, d, f: (
+            (4 * d * d + 2 * n * d) / (4 * d * d + 2 * n * d + 2 * f)
         ),
-        "this is a number of multiplications: divide by those of the whole layer.": lambda n, d: (
+        "this is the share of the feed-forward part: subtract it from 1.": lambda n, d, f: (
+            1 - _right_share(n, d, f)
+        ),
+        "this is attention over feed-forward: divide by their sum.": lambda n, d, f: (
+            (2 * d + n) / f
+        ),
+        "length and d_model are swapped.": lambda n, d, f: _right_share(d, n, f),
+        "d_model and d_ff are swapped.": lambda n, d, f: _right_share(n, f, d),
+        "length and d_ff are swapped.": lambda n, d, f: _right_share(f, d, n),
+        "the arguments come in another order: length, d_model, d_ff.": lambda n, d, f: _right_share(
+            f, n, d
+        ),
+        "this is 0: is it integer division? Use /, not //.": lambda n, d, f: 0,
+        "the whole, below, lacks the products over the length.": lambda n, d, f: (
+            (2 * d + n) / (2 * d + f)
+        ),
+        "you multiplied by the length twice: count for one token.": lambda n, d, f: _share(
+            products=2 * n
+        )(n, d, f),
+        (
+            "projections and feed-forward part are multiplied by the length, scores and mixing "
+            "are not: count all for one token."
+        ): lambda n, d, f: _share(products=2 / n)(n, d, f),
+        (
+            "attention is counted for all tokens, the feed-forward part for one: count both for "
+            "one token."
+        ): lambda n, d, f: n * (2 * d + n) / (n * (2 * d + n) + f),
+        "this is a number of multiplications: divide by those of the whole layer.": lambda n, d, f: (
             4 * d * d + 2 * n * d
         ),
-        "the feed-forward part is missing: the whole is attention and feed-forward.": lambda n, d: (
+        "the feed-forward part is missing: the whole is attention and feed-forward.": lambda n, d, f: (
             1
         ),
-        "this is what scores and mixing cost: the four projections belong to attention, too.": lambda n, d: (
-            2 * n * d / (12 * d * d + 2 * n * d)
+        "this is what scores and mixing cost: the four projections belong to attention, too.": lambda n, d, f: (
+            n / (2 * d + n + f)
+        ),
+        "this is what the projections cost: scores and mixing belong to attention, too.": lambda n, d, f: (
+            2 * d / (2 * d + n + f)
         ),
     },
 )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import numbers
+import re
 
 import numpy as np
 
@@ -10,7 +12,7 @@ _TOLERANCE = {"rtol": 1e-5, "atol": 1e-6}  # what float32 computes is right, too
 
 _AXES = "@ contracts the last axis with the second-to-last: transpose with swapaxes(-1, -2)."
 
-# What to think of when NumPy raises an error with these words.
+# What to think of when an error has these words (regular expressions).
 _CLUES = {
     "matmul": _AXES,
     "remapped shapes": _AXES,
@@ -19,6 +21,7 @@ _CLUES = {
     ),
     "not aligned": "Use @, with swapaxes(-1, -2) to transpose: .T reverses all the axes.",
     "boolean index": "The mask broadcasts to the scores: np.where does it for you.",
+    "positional argument|keyword argument": "A function that your answer calls takes others.",
 }
 
 
@@ -61,10 +64,24 @@ def same(got, expected):
     )
 
 
-def describe_error(exercise, error, hint):
+def describe_error(exercise, answer, arguments, error, hint):
     """Say what an answer raised, and what may have caused it."""
-    clue = next((clue for words, clue in _CLUES.items() if words in str(error)), hint)
+    clues = {**exercise.clues, **_CLUES}
+    clue = next((clue for words, clue in clues.items() if re.search(words, str(error))), hint)
+    if isinstance(error, TypeError) and not _takes(answer, arguments):
+        clue = f"Your function gets: {', '.join(arguments)}."
     return f"{exercise.call} raised {type(error).__name__}: {str(error).rstrip('. ')}. {clue}"
+
+
+def _takes(function, arguments):
+    """Tell whether a function can be called with so many arguments, as far as Python knows."""
+    try:
+        inspect.signature(function).bind(*arguments)
+    except TypeError:
+        return False
+    except ValueError:  # some functions written in C have no signature
+        return True
+    return True
 
 
 def describe(exercise, result, expected, hint):

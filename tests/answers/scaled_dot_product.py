@@ -10,6 +10,7 @@ import attnbook
 from answers import Bank
 
 BANK = Bank()
+MASK_SHAPE = r"The mask needs shape \(len_q, len_k\): the last len_q rows"
 
 
 # softmax: right
@@ -926,10 +927,48 @@ def causal_without_return(scores):
     softmax_vectorised(np.where(causal_allowed(scores), scores, -np.inf))
 
 
-@BANK.wrong_for("causal", names="a mask another shape")
+@BANK.wrong_for("causal", names=MASK_SHAPE)
 def causal_square_mask_only(scores):
     mask = np.tril(np.ones((scores.shape[-1], scores.shape[-1]), dtype=bool))
     return softmax_vectorised(np.where(mask, scores, -np.inf))
+
+
+@BANK.wrong_for("causal", names=MASK_SHAPE)
+def causal_mask_of_the_package(scores):
+    mask = np.broadcast_to(attnbook.causal_mask(scores.shape[-1]), scores.shape)
+    return softmax_vectorised(np.where(mask, scores, -np.inf))
+
+
+@BANK.wrong_for("causal", names=MASK_SHAPE)
+def causal_adds_a_square_of_minus_infinity(scores):
+    len_k = scores.shape[-1]
+    return softmax_vectorised(scores + np.triu(np.full((len_k, len_k), -np.inf), k=1))
+
+
+@BANK.wrong_for("causal", names=MASK_SHAPE)
+def causal_square_of_the_queries(scores):
+    future = np.triu(np.ones((scores.shape[1], scores.shape[1]), dtype=bool), k=1)
+    return softmax_vectorised(np.where(future, -np.inf, scores))
+
+
+@BANK.wrong_for("causal", names=MASK_SHAPE)
+def causal_square_mask_as_an_index(scores):
+    scores = scores.copy()
+    scores[:, ~np.tri(scores.shape[2], dtype=bool)] = -np.inf
+    return softmax_vectorised(scores)
+
+
+@BANK.wrong_for("causal", names="np.where does it for you")
+def causal_mask_as_an_index_of_the_batch(scores):
+    scores = scores.copy()
+    scores[~causal_allowed(scores)] = -np.inf
+    return softmax_vectorised(scores)
+
+
+@BANK.wrong_for("causal", names="keepdims=True")
+def causal_without_keepdims(scores):
+    e = np.exp(np.where(causal_allowed(scores), scores, -np.inf))
+    return e / e.sum(axis=-1)
 
 
 @BANK.wrong_for("causal", symptom="no weight gets")
@@ -1196,149 +1235,230 @@ def masked_drops_sequences_with_an_empty_row(scores, mask):
 
 
 @BANK.right_for("attention-share")
-def share_from_parts(length, d_model):
+def share_from_parts(length, d_model, d_ff):
     projections = 4 * d_model**2
     products = 2 * length * d_model
-    feed_forward = 8 * d_model**2
+    feed_forward = 2 * d_model * d_ff
     return (projections + products) / (projections + products + feed_forward)
 
 
 @BANK.right_for("attention-share")
-def share_cancelled(length, d_model):
-    return (2 * d_model + length) / (6 * d_model + length)
+def share_cancelled(length, d_model, d_ff):
+    return (2 * d_model + length) / (2 * d_model + length + d_ff)
 
 
 @BANK.right_for("attention-share")
-def share_of_the_whole_sequence(length, d_model):
+def share_of_the_whole_sequence(length, d_model, d_ff):
     attention = rest = 0
     for _ in range(4):
         attention += length * d_model * d_model
     attention += 2 * length * length * d_model
-    for inner in (4 * d_model, 4 * d_model):
-        rest += length * d_model * inner
+    for rows, columns in ((d_model, d_ff), (d_ff, d_model)):
+        rest += length * rows * columns
     return np.float32(attention / (attention + rest))
 
 
 @BANK.right_for("attention-share")
-def share_from_the_rest(length, d_model):
-    return 1 - 8 * d_model / (12 * d_model + 2 * length)
+def share_from_the_rest(length, d_model, d_ff):
+    return 1 - d_ff / (2 * d_model + length + d_ff)
 
 
 # attention-share: wrong
 
 
 @BANK.wrong_for("attention-share", names="percentage")
-def share_in_percent(length, d_model):
-    return 100 * share_cancelled(length, d_model)
+def share_in_percent(length, d_model, d_ff):
+    return 100 * share_cancelled(length, d_model, d_ff)
 
 
 @BANK.wrong_for("attention-share", names="projections of attention are left out")
-def share_without_projections(length, d_model):
+def share_without_projections(length, d_model, d_ff):
     products = 2 * length * d_model
-    return products / (products + 8 * d_model**2)
+    return products / (products + 2 * d_model * d_ff)
 
 
 @BANK.wrong_for("attention-share", names="four projections belong to attention")
-def share_projections_on_the_other_side(length, d_model):
+def share_projections_on_the_other_side(length, d_model, d_ff):
     products = 2 * length * d_model
-    return products / (products + 12 * d_model**2)
+    return products / (products + 4 * d_model**2 + 2 * d_model * d_ff)
+
+
+@BANK.wrong_for("attention-share", names="scores and mixing belong to attention")
+def share_products_on_the_other_side(length, d_model, d_ff):
+    projections = 4 * d_model**2
+    return projections / (projections + 2 * length * d_model + 2 * d_model * d_ff)
 
 
 @BANK.wrong_for("attention-share", names="output projection is missing")
-def share_with_three_projections(length, d_model):
+def share_with_three_projections(length, d_model, d_ff):
     attention = 3 * d_model**2 + 2 * length * d_model
-    return attention / (attention + 8 * d_model**2)
+    return attention / (attention + 2 * d_model * d_ff)
 
 
 @BANK.wrong_for("attention-share", names="only one of the two products")
-def share_with_scores_only(length, d_model):
+def share_with_scores_only(length, d_model, d_ff):
     attention = 4 * d_model**2 + length * d_model
-    return attention / (attention + 8 * d_model**2)
+    return attention / (attention + 2 * d_model * d_ff)
 
 
 @BANK.wrong_for("attention-share", names="products over the length are missing")
-def share_of_projections(length, d_model):
-    return 4 * d_model**2 / (4 * d_model**2 + 8 * d_model**2)
+def share_of_projections(length, d_model, d_ff):
+    return 4 * d_model**2 / (4 * d_model**2 + 2 * d_model * d_ff)
 
 
-@BANK.wrong_for("attention-share", names="only one is counted")
-def share_with_half_a_feed_forward(length, d_model):
+@BANK.wrong_for("attention-share", names="not always 4 d_model wide")
+def share_copied_from_the_chapter(length, d_model, d_ff):
     attention = 4 * d_model**2 + 2 * length * d_model
-    return attention / (attention + 4 * d_model**2)
+    return attention / (attention + 8 * d_model**2)
 
 
-@BANK.wrong_for("attention-share", names="four times as wide")
-def share_with_a_narrow_feed_forward(length, d_model):
+@BANK.wrong_for("attention-share", names="not d_model x d_model")
+def share_with_square_feed_forward(length, d_model, d_ff):
     attention = 4 * d_model**2 + 2 * length * d_model
     return attention / (attention + 2 * d_model**2)
 
 
+@BANK.wrong_for("attention-share", names="do not multiply it by 4")
+def share_four_times_too_wide(length, d_model, d_ff):
+    attention = 4 * d_model**2 + 2 * length * d_model
+    return attention / (attention + 2 * d_model * 4 * d_ff)
+
+
+@BANK.wrong_for("attention-share", names="only one feed-forward matrix is counted")
+def share_with_half_a_feed_forward(length, d_model, d_ff):
+    attention = 4 * d_model**2 + 2 * length * d_model
+    return attention / (attention + d_model * d_ff)
+
+
+@BANK.wrong_for("attention-share", names="a gated layer has three")
+def share_with_a_gated_feed_forward(length, d_model, d_ff):
+    attention = 4 * d_model**2 + 2 * length * d_model
+    return attention / (attention + 3 * d_model * d_ff)
+
+
+@BANK.wrong_for("attention-share", names="d_ff x d_ff: one side is d_model")
+def share_with_d_ff_squared_twice(length, d_model, d_ff):
+    attention = 4 * d_model**2 + 2 * length * d_model
+    return attention / (attention + 2 * d_ff**2)
+
+
+@BANK.wrong_for("attention-share", names=r"counted as d_ff\^2")
+def share_with_d_ff_squared(length, d_model, d_ff):
+    attention = 4 * d_model**2 + 2 * length * d_model
+    return attention / (attention + d_ff**2)
+
+
+@BANK.wrong_for("attention-share", names="lacks a factor d_model")
+def share_with_d_ff_alone(length, d_model, d_ff):
+    attention = 4 * d_model**2 + 2 * length * d_model
+    return attention / (attention + 2 * d_ff)
+
+
 @BANK.wrong_for("attention-share", names="share of the feed-forward part")
-def share_of_feed_forward(length, d_model):
-    return 8 * d_model**2 / (12 * d_model**2 + 2 * length * d_model)
+def share_of_feed_forward(length, d_model, d_ff):
+    feed_forward = 2 * d_model * d_ff
+    return feed_forward / (4 * d_model**2 + 2 * length * d_model + feed_forward)
 
 
 @BANK.wrong_for("attention-share", names="attention over feed-forward")
-def share_as_ratio(length, d_model):
-    return (4 * d_model**2 + 2 * length * d_model) / (8 * d_model**2)
+def share_as_ratio(length, d_model, d_ff):
+    return (4 * d_model**2 + 2 * length * d_model) / (2 * d_model * d_ff)
 
 
-@BANK.wrong_for("attention-share", names="swapped")
-def share_with_swapped_arguments(d_model, length):
-    return share_cancelled(length, d_model)
+@BANK.wrong_for("attention-share", names="length and d_model are swapped")
+def share_with_d_model_first(d_model, length, d_ff):
+    return share_from_parts(length, d_model, d_ff)
+
+
+@BANK.wrong_for("attention-share", names="d_model and d_ff are swapped")
+def share_with_d_ff_second(length, d_ff, d_model):
+    return share_from_parts(length, d_model, d_ff)
+
+
+@BANK.wrong_for("attention-share", names="length and d_ff are swapped")
+def share_backwards(d_ff, d_model, length):
+    return share_from_parts(length, d_model, d_ff)
+
+
+@BANK.wrong_for("attention-share", names="come in another order: length, d_model, d_ff")
+def share_with_the_length_last(d_model, d_ff, length):
+    return share_from_parts(length, d_model, d_ff)
 
 
 @BANK.wrong_for("attention-share", names="integer division")
-def share_by_integer_division(length, d_model):
-    return (2 * d_model + length) // (6 * d_model + length)
+def share_by_integer_division(length, d_model, d_ff):
+    return (2 * d_model + length) // (2 * d_model + length + d_ff)
 
 
 @BANK.wrong_for("attention-share", names="below, lacks the products")
-def share_of_a_whole_without_products(length, d_model):
-    return (4 * d_model**2 + 2 * length * d_model) / (12 * d_model**2)
+def share_of_a_whole_without_products(length, d_model, d_ff):
+    return (4 * d_model**2 + 2 * length * d_model) / (4 * d_model**2 + 2 * d_model * d_ff)
 
 
-@BANK.wrong_for("attention-share", names="those of all tokens")
-def share_mixes_token_and_sequence(length, d_model):
+@BANK.wrong_for("attention-share", names="multiplied by the length twice: count for one token")
+def share_mixes_token_and_sequence(length, d_model, d_ff):
     attention = 4 * d_model**2 + 2 * length**2 * d_model
-    return attention / (attention + 8 * d_model**2)
+    return attention / (attention + 2 * d_model * d_ff)
+
+
+@BANK.wrong_for("attention-share", names="scores and mixing are not: count all for one token")
+def share_mixes_sequence_and_token(length, d_model, d_ff):
+    attention = 4 * length * d_model**2 + 2 * length * d_model
+    return attention / (attention + 2 * length * d_model * d_ff)
+
+
+@BANK.wrong_for("attention-share", names="feed-forward part for one: count both for one token")
+def share_of_attention_of_all_tokens(length, d_model, d_ff):
+    attention = 4 * length * d_model**2 + 2 * length**2 * d_model
+    return attention / (attention + 2 * d_model * d_ff)
 
 
 @BANK.wrong_for("attention-share", names="number of multiplications")
-def share_as_a_count(length, d_model):
+def share_as_a_count(length, d_model, d_ff):
     return 4 * d_model**2 + 2 * length * d_model
 
 
+@BANK.wrong_for("attention-share", names="feed-forward part is missing")
+def share_of_attention_in_attention(length, d_model, d_ff):
+    attention = 4 * d_model**2 + 2 * length * d_model
+    return attention / (4 * d_model**2 + 2 * length * d_model)
+
+
+@BANK.wrong_for("attention-share", names="Your function gets: length, d_model, d_ff")
+def share_of_two_arguments(length, d_model):
+    return (2 * d_model + length) / (6 * d_model + length)
+
+
 @BANK.wrong_for("attention-share", names="is a return missing")
-def share_without_return(length, d_model):
-    share_cancelled(length, d_model)
+def share_without_return(length, d_model, d_ff):
+    share_cancelled(length, d_model, d_ff)
 
 
 @BANK.wrong_for("attention-share", names="is a number rounded")
-def share_rounded(length, d_model):
-    return round(share_cancelled(length, d_model), 2)
+def share_rounded(length, d_model, d_ff):
+    return round(share_cancelled(length, d_model, d_ff), 2)
 
 
 @BANK.wrong_for("attention-share", names="fixed in the code")
-def share_for_one_width(length, d_model):
-    return (2 * 768 + length) / (6 * 768 + length)
+def share_for_one_width(length, d_model, d_ff):
+    return (2 * 768 + length) / (2 * 768 + length + d_ff)
 
 
 @BANK.wrong_for("attention-share", names="fixed in the code")
-def share_of_the_example(length, d_model):
-    return 2560 / 5632
+def share_of_the_example(length, d_model, d_ff):
+    return 2436 / 4436
 
 
 @BANK.wrong_for("attention-share", symptom="result has the type str; expected real numbers")
-def share_as_text(length, d_model):
-    return f"{share_cancelled(length, d_model):.1%}"
+def share_as_text(length, d_model, d_ff):
+    return f"{share_cancelled(length, d_model, d_ff):.1%}"
 
 
-@BANK.wrong_for("attention-share", symptom=r"is 7.73e\+10, expected 0.455")
-def share_missing_parentheses(length, d_model):
-    return 4 * d_model**2 + 2 * length * d_model / 12 * d_model**2 + 2 * length * d_model
+@BANK.wrong_for("attention-share", symptom=r"result is .*e\+\d+, expected 0.549")
+def share_missing_parentheses(length, d_model, d_ff):
+    return 4 * d_model**2 + 2 * length * d_model / 4 * d_model**2 + 2 * d_model * d_ff
 
 
 @BANK.wrong_for("attention-share", symptom=r"shape of result is \(1,\)")
-def share_in_a_list(length, d_model):
-    return [share_cancelled(length, d_model)]
+def share_in_a_list(length, d_model, d_ff):
+    return [share_cancelled(length, d_model, d_ff)]

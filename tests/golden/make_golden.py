@@ -147,6 +147,14 @@ class Call(NamedTuple):
     in_table: bool = True  # False: differs from a row of the table in its empty rows only
 
 
+def columns(text):
+    """Return (function, argument) of a call: the same without the library, for a narrow table."""
+    function, name, kind, flags = re.fullmatch(r"(.+?) ?\((\w+)=(\w+)\)(?:, (.+))?", text).groups()
+    function = re.sub(r"^(torch\.nn\.functional|torch\.nn|jax\.nn|flax|keras)\.", "", function)
+    function = re.sub(r"^ONNX (\w+), (opset \d+)$", r"\1 (\2)", function)
+    return function, f"{name}, {kind}" + (f"; {flags}" if flags else "")
+
+
 def example():
     """Return the shared arrays: batch 2, len_q 3, len_k 5, d_k = d_v = 4."""
     rng = np.random.default_rng(2)
@@ -198,6 +206,7 @@ def record(calls, versions):
         inverted, _ = attention_loop(*qkv, ~mask)
         assert (np.abs(output - inverted).max(axis=-1) > 0.1).all(), "cannot tell ~mask apart"
         head = {"library": call.library, "version": versions[call.library], "call": call.text}
+        head |= dict(zip(("function", "argument"), columns(call.text), strict=True))
         head |= {"of": call.of, "recipe": call.recipe, "axes": call.axes}
         if call.in_table:
             row = {"dtype": str(output.dtype), "given": plain(given, 7)}
@@ -324,6 +333,10 @@ def jax_conventions():
     masked, biased = (heads_after_length(jax_attention, name) for name in ("mask", "bias"))
     in_linen = heads_after_length(linen.dot_product_attention, "mask")
     in_nnx = heads_after_length(nnx.dot_product_attention, "mask")
+    keras_attention = keras.ops.dot_product_attention
+    keras_masked = heads_after_length(keras_attention, "mask")
+    keras_biased = heads_after_length(keras_attention, "bias")
+    in_ops = "keras.ops.dot_product_attention({})".format
     in_keras = "keras.layers.MultiHeadAttention(attention_mask=bool)"
     with_scores = f"{in_keras}, return_attention_scores=True"
     in_onnx = f"ONNX Attention, opset {opset} (attn_mask={{}})".format
@@ -332,6 +345,8 @@ def jax_conventions():
         Call("jax", "jax.nn.dot_product_attention(bias=float)", biased, "additive", HEADED),
         Call("flax", "flax.linen.dot_product_attention(mask=bool)", in_linen, "mask", HEADED),
         Call("flax", "flax.nnx.dot_product_attention(mask=bool)", in_nnx, "mask", HEADED),
+        Call("keras", in_ops("mask=bool"), keras_masked, "mask", HEADED),
+        Call("keras", in_ops("bias=float"), keras_biased, "additive", HEADED),
         Call("keras", in_keras, keras_layer(False), "mask", BATCHED),
         # With scores Keras takes another path, which treats an empty row otherwise.
         Call("keras", with_scores, keras_layer(True), "mask", BATCHED, in_table=False),

@@ -48,7 +48,9 @@ def softmax(x: ArrayLike, axis: int = -1) -> NDArray[np.floating]:
     array([0.25, 0.75])
     """
     (x,), dtype = promote(x)
-    return _softmax_in_place(x.copy(), axis).astype(dtype, copy=False)
+    scores = np.moveaxis(np.atleast_1d(x), axis, -1).copy()
+    weights = np.moveaxis(_softmax_in_place(scores), -1, axis)
+    return weights.reshape(x.shape).astype(dtype, copy=False)
 
 
 def scaled_dot_product_attention(
@@ -154,12 +156,13 @@ def _attend(scores, value, mask, dtype):
     return AttentionOutput(output.astype(dtype, copy=False), weights.astype(dtype, copy=False))
 
 
-def _softmax_in_place(scores, axis=-1):
-    largest = scores.max(axis=axis, keepdims=True, initial=-np.inf)
-    # An empty row: -inf minus -inf would be NaN, 0 divided by 0 as well.
-    largest = np.where(largest == -np.inf, 0, largest)
-    scores -= largest
+def _softmax_in_place(scores):
+    """Turn each row, the last axis, into weights; return the same array."""
+    largest = scores.max(axis=-1, keepdims=True, initial=-np.inf)
+    # In an empty row -inf minus -inf would be NaN, and so would 0 divided by 0.
+    scores -= np.where(largest == -np.inf, 0, largest)
     np.exp(scores, out=scores)
-    total = scores.sum(axis=axis, keepdims=True)
-    scores /= np.where(total == 0, 1, total)
+    # A product with ones: BLAS sums rows several times as fast as np.sum.
+    total = scores @ np.ones((scores.shape[-1], 1), scores.dtype)
+    scores *= 1 / np.where(total == 0, 1, total)
     return scores

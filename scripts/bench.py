@@ -14,9 +14,9 @@ ROUNDS = 60
 def lean(query, key, value):
     """Compute attention with as few passes over the scores as NumPy allows."""
     scores = (query * np.float32(1 / math.sqrt(query.shape[-1]))) @ key.swapaxes(-1, -2)
-    scores -= scores.max(axis=-1, keepdims=True)
+    scores -= scores.max(axis=-1, keepdims=True, initial=-np.inf)
     np.exp(scores, out=scores)
-    scores /= scores.sum(axis=-1, keepdims=True)
+    scores *= 1 / (scores @ np.ones((scores.shape[-1], 1), scores.dtype))
     return scores @ value, scores
 
 

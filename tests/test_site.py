@@ -124,7 +124,9 @@ def test_styles_ask_no_other_host():
 
 def test_fonts_of_the_formulas_are_there():
     folder = SITE / "_static/katex"
-    fonts = re.findall(r"url\((fonts/[\w-]+\.woff2)\)", (folder / "katex.min.css").read_text())
+    fonts = re.findall(
+        r"url\((fonts/[\w-]+\.woff2)\)", (folder / "katex.min.css").read_text(encoding="utf-8")
+    )
     assert len(fonts) >= 20
     assert all((folder / font).is_file() for font in fonts)
 
@@ -137,5 +139,7 @@ def test_the_package_page_documents_every_public_name():
 
 
 def test_the_sources_list_every_entry_of_the_bibliography():
-    entries = re.findall(r"^@\w+\{", (ROOT / "book/references.bib").read_text(), re.M)
+    entries = re.findall(
+        r"^@\w+\{", (ROOT / "book/references.bib").read_text(encoding="utf-8"), re.M
+    )
     assert len(page("book/references").select(".citation")) == len(entries)

@@ -50,7 +50,7 @@ def score_statistics(
 
     Examples
     --------
-    >>> score_statistics([[2.0, 0.0, 0.0, 0.0]], [[1.0, 0, 0, 0], [3.0, 0, 0, 0]]).after
+    >>> score_statistics([[2, 0, 0, 0]], [[1, 0, 0, 0], [3, 0, 0, 0]]).after
     Spread(minimum=1.0, maximum=3.0, mean=2.0, std=1.0)
     """
     (query, key), _ = promote(query, key)
@@ -115,8 +115,8 @@ def effective_keys(weights: ArrayLike, axis: int = -1) -> NDArray[np.floating]:
 
     Examples
     --------
-    >>> effective_keys([[0.25, 0.25, 0.25, 0.25], [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
-    array([4., 1., 0.])
+    >>> effective_keys([[0.5, 0.5], [1, 0], [0, 0]])
+    array([2., 1., 0.])
     """
     (weights,), dtype = promote(weights)
     spread = np.exp(_entropy(weights, axis))

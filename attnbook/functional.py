@@ -26,7 +26,7 @@ class AttentionOutput(NamedTuple):
 
 
 def softmax(x: ArrayLike, axis: int = -1) -> NDArray[np.floating]:
-    """Turn scores into positive weights that sum to one along an axis.
+    """Turn scores into weights that sum to one along an axis.
 
     ``softmax(x)[i] = exp(x[i]) / sum(exp(x))``, computed after subtracting the largest
     score, which changes nothing but keeps every exponential at or below one.
@@ -40,7 +40,7 @@ def softmax(x: ArrayLike, axis: int = -1) -> NDArray[np.floating]:
 
     Returns
     -------
-    Same shape as ``x``; all zeros where every score is ``-inf``, never NaN.
+    Same shape as ``x``; all zeros, not NaN, where every score is ``-inf``.
 
     Examples
     --------
@@ -63,14 +63,14 @@ def scaled_dot_product_attention(
 ) -> AttentionOutput:
     """Average the values, each weighted by how well its key matches the query.
 
-    ``softmax(query @ key.T * scale) @ value``, scale ``1/sqrt(d_k)`` :cite:p:`vaswani2017`.
+    ``softmax(query @ key.T * scale) @ value`` :cite:p:`vaswani2017`
 
     Parameters
     ----------
     query, key, value : (..., len_q, d_k), (..., len_k, d_k), (..., len_k, d_v)
     mask : (..., len_q, len_k), bool, optional
         True where a query may attend; one that may attend to nothing gets zeros.
-    scale : float, optional
+    scale : float, optional, ``1/sqrt(d_k)`` by default
 
     Returns
     -------
@@ -84,7 +84,7 @@ def scaled_dot_product_attention(
 
     Examples
     --------
-    >>> scaled_dot_product_attention([[1.0]], [[0.0], [np.log(3.0)]], [[4.0], [8.0]]).output
+    >>> scaled_dot_product_attention([[1]], [[0], [np.log(3)]], [[4], [8]]).output
     array([[7.]])
     """
     (query, key, value), dtype = promote(query, key, value)

@@ -169,8 +169,8 @@ class MultiHeadAttention:
 
     Parameters
     ----------
-    w_q, w_k, w_v : (d_q, num_heads * head_dim), (d_k, same), (d_v, num_heads * value_dim)
-    w_o : (num_heads * value_dim, d_out)
+    w_q, w_k : (d_query, num_heads * head_dim), (d_key, num_heads * head_dim)
+    w_v, w_o : (d_value, num_heads * value_dim), (num_heads * value_dim, d_out)
     num_heads : int
     b_q, b_k, b_v, b_o : one number for each column of the matrix of the same letter
 
@@ -181,11 +181,10 @@ class MultiHeadAttention:
 
     Examples
     --------
-    >>> eye = np.eye(2)
-    >>> layer = MultiHeadAttention(w_q=0 * eye, w_k=eye, w_v=eye, w_o=eye, num_heads=2)
-    >>> layer([[0.0, 2.0], [2.0, 4.0]]).output
-    array([[1., 3.],
-           [1., 3.]])
+    >>> one = np.eye(2)
+    >>> mean = MultiHeadAttention(w_q=0 * one, w_k=one, w_v=one, w_o=one, num_heads=2)
+    >>> mean([[0, 2], [2, 4]]).output.tolist()
+    [[1.0, 3.0], [1.0, 3.0]]
     """
 
     w_q: NDArray[np.floating]
@@ -244,14 +243,21 @@ class MultiHeadAttention:
 
         Parameters
         ----------
-        query, key, value : (..., len_q, d_q), (..., len_k, d_k), (..., len_k, d_v)
+        query : (..., len_q, d_query)
+        key, value : (..., len_k, d_key), (..., len_k, d_value)
         mask : (..., len_q, len_k), bool, optional
-            True where a query may attend; the same for every head.
+            True where a query may attend, the same for every head. A query that may attend to
+            nothing gets zero weights, and ``b_o`` as output.
 
         Returns
         -------
         AttentionOutput
             Output (..., len_q, d_out), weights (..., num_heads, len_q, len_k)
+
+        Raises
+        ------
+        ValueError, TypeError
+            If shapes do not fit; if the mask is not boolean.
         """
         key = query if key is None else key
         value = key if value is None else value

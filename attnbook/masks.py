@@ -52,7 +52,7 @@ def padding_mask(lengths: ArrayLike, max_length: int | None = None) -> NDArray[n
 
     Returns
     -------
-    (batch, 1, max_length), bool : broadcasts over queries and combines with ``&``
+    (batch, 1, max_length), bool, broadcasts over queries and combines with ``&``
 
     Raises
     ------

@@ -180,7 +180,7 @@ def weights_table(
 
     Returns
     -------
-    str : a header of keys, then a line for each query
+    str, a header of keys, then a line for each query
 
     Raises
     ------
@@ -221,7 +221,7 @@ def number_grid(
     ----------
     values : (rows, columns)
     ax : Axes, optional
-        Drawn with its data units square, so that several grids on one Axes row compare.
+        Its cells are drawn square.
     title : str, optional
     fmt : str
         How a number is written.

@@ -1,4 +1,4 @@
-"""The exercises of chapter 2, Compute scaled dot-product attention."""
+"""The exercises of the chapter Compute scaled dot-product attention."""
 
 from __future__ import annotations
 

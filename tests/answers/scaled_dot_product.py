@@ -1,4 +1,4 @@
-"""Answers to the exercises of chapter 2, Compute scaled dot-product attention."""
+"""Answers to the exercises of the chapter Compute scaled dot-product attention."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Make the golden arrays that the tests and chapter 2 read.
+"""Make the golden arrays that the tests and a chapter of the book read.
 
 Run by hand, once per environment, from any directory; no framework is a
 dependency of this project:

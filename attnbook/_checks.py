@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
 
 import numpy as np
 
 
-def promote(*inputs, weights: Sequence = ()):
+def promote(learned=None, **inputs):
     """Return all arrays in the dtype to compute in, and the dtype the result shall have.
 
     The inputs decide the dtype of the result; learned weights only that of the computation.
     """
-    arrays = [np.asarray(a) for a in (*inputs, *weights)]
-    for array in arrays:
-        if array.dtype.kind not in "fiub":
-            raise TypeError(f"arrays must hold real numbers, got dtype {array.dtype}")
+    arrays = []
+    for name, given in (inputs | (learned or {})).items():
+        arrays.append(np.asarray(given))
+        if arrays[-1].dtype.kind not in "fiub":
+            raise TypeError(f"{name} must hold real numbers, got dtype {arrays[-1].dtype}")
     dtype = np.result_type(*arrays[: len(inputs)])
     if dtype.kind != "f":
         dtype = np.dtype(np.float64)

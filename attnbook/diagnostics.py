@@ -53,7 +53,7 @@ def score_statistics(
     >>> score_statistics([[2, 0, 0, 0]], [[1, 0, 0, 0], [3, 0, 0, 0]]).after
     Spread(minimum=1.0, maximum=3.0, mean=2.0, std=1.0)
     """
-    (query, key), _ = promote(query, key)
+    (query, key), _ = promote(query=query, key=key)
     check_sequences(query=query, key=key)
     check_same_d_k(query, key)
     scores = query @ key.swapaxes(-1, -2)  # (..., len_q, len_k)
@@ -89,7 +89,7 @@ def entropy(weights: ArrayLike, axis: int = -1) -> NDArray[np.floating]:
     >>> entropy([[0.5, 0.5], [1.0, 0.0]]).round(3)
     array([0.693, 0.   ])
     """
-    (weights,), dtype = promote(weights)
+    (weights,), dtype = promote(weights=weights)
     return _entropy(weights, axis).astype(dtype)
 
 
@@ -118,7 +118,7 @@ def effective_keys(weights: ArrayLike, axis: int = -1) -> NDArray[np.floating]:
     >>> effective_keys([[0.5, 0.5], [1, 0], [0, 0]])
     array([2., 1., 0.])
     """
-    (weights,), dtype = promote(weights)
+    (weights,), dtype = promote(weights=weights)
     spread = np.exp(_entropy(weights, axis))
     return np.where((weights != 0).any(axis=axis), spread, 0)[()].astype(dtype)
 

@@ -47,7 +47,7 @@ def softmax(x: ArrayLike, axis: int = -1) -> NDArray[np.floating]:
     >>> softmax([0.0, np.log(3.0)])
     array([0.25, 0.75])
     """
-    (x,), dtype = promote(x)
+    (x,), dtype = promote(x=x)
     scores = np.moveaxis(np.atleast_1d(x), axis, -1).copy()
     weights = np.moveaxis(_softmax_in_place(scores), -1, axis)
     return weights.reshape(x.shape).astype(dtype, copy=False)
@@ -87,7 +87,7 @@ def scaled_dot_product_attention(
     >>> scaled_dot_product_attention([[1]], [[0], [np.log(3)]], [[4], [8]]).output
     array([[7.]])
     """
-    (query, key, value), dtype = promote(query, key, value)
+    (query, key, value), dtype = promote(query=query, key=key, value=value)
     check_sequences(query=query, key=key, value=value)
     check_same_length(key, value)
     check_same_d_k(query, key)
@@ -132,7 +132,10 @@ def additive_attention(
     array([[0.5]])
     """
     (query, key, value, w_query, w_key, w_score), dtype = promote(
-        query, key, value, weights=(w_query, w_key, w_score)
+        {"w_query": w_query, "w_key": w_key, "w_score": w_score},
+        query=query,
+        key=key,
+        value=value,
     )
     check_sequences(query=query, key=key, value=value)
     check_same_length(key, value)

@@ -51,7 +51,7 @@ def self_attention(
     >>> self_attention(x, keep, keep, keep).output.round(2).tolist()
     [[3.99, 4.99], [4.0, 5.0]]
     """
-    (x, w_q, w_k, w_v), dtype = promote(x, weights=(w_q, w_k, w_v))
+    (x, w_q, w_k, w_v), dtype = promote({"w_q": w_q, "w_k": w_k, "w_v": w_v}, x=x)
     return _one_head(x, x, w_q, w_k, w_v, mask, dtype, memory_name="x")
 
 
@@ -89,7 +89,9 @@ def cross_attention(
     >>> cross_attention([[0.0]], [[2.0], [4.0]], one, one, one).output
     array([[3.]])
     """
-    (x, memory, w_q, w_k, w_v), dtype = promote(x, memory, weights=(w_q, w_k, w_v))
+    (x, memory, w_q, w_k, w_v), dtype = promote(
+        {"w_q": w_q, "w_k": w_k, "w_v": w_v}, x=x, memory=memory
+    )
     return _one_head(x, memory, w_q, w_k, w_v, mask, dtype, memory_name="memory")
 
 
@@ -262,8 +264,10 @@ class MultiHeadAttention:
         key = query if key is None else key
         value = key if value is None else value
         names = [f"{kind}_{letter}" for letter in "qkvo" for kind in "wb"]
-        parameters = [getattr(self, name) for name in names]
-        (query, key, value, *parameters), dtype = promote(query, key, value, weights=parameters)
+        parameters = {name: getattr(self, name) for name in names}
+        (query, key, value, *parameters), dtype = promote(
+            parameters, query=query, key=key, value=value
+        )
         w_q, b_q, w_k, b_k, w_v, b_v, w_o, b_o = parameters
         leading = check_sequences(query=query, key=key, value=value)
         check_same_length(key, value)
@@ -290,6 +294,11 @@ def _one_head(x, memory, w_q, w_k, w_v, mask, dtype, memory_name):
     query = _project("x", x, "w_q", w_q)  # (..., len_q, d_k)
     key = _project(memory_name, memory, "w_k", w_k)  # (..., len_k, d_k)
     value = _project(memory_name, memory, "w_v", w_v)  # (..., len_k, d_v)
+    if w_q.shape[1] != w_k.shape[1]:
+        raise ValueError(
+            "w_q and w_k must have the same number of columns d_k, "
+            f"got {w_q.shape[1]} and {w_k.shape[1]}"
+        )
     result = scaled_dot_product_attention(query, key, value, mask)
     return AttentionOutput(*(array.astype(dtype, copy=False) for array in result))
 

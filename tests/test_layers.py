@@ -77,7 +77,7 @@ def test_self_attention_by_hand():
         ("w_v", (D_Q, 2), r"w_v must .* 13 features of memory, got shape \(11, 2\)"),
         ("w_q", (D_Q,), r"w_q must have 2 axes .* got shape \(11,\)"),
         ("w_v", (3, D_K, 2), r"w_v must have 2 axes .* got shape \(3, 13, 2\)"),
-        ("w_q", (D_Q, 3), "same last axis d_k, got 3 and 2"),
+        ("w_q", (D_Q, 3), "w_q and w_k must have the same number of columns d_k, got 3 and 2"),
         ("memory", (2, LEN_K, D_K), r"leading axes of x and memory .* got \(3,\) and \(2,\)"),
     ],
 )

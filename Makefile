@@ -98,5 +98,6 @@ $(READY): requirements.txt constraints.txt pyproject.toml
 	  echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.12 ..."; exit 1; }
 	@echo "setup     install into $(VENV), once: about half a minute"
 	@$(PYTHON) -m venv --clear $(VENV)
-	@$(BIN)/pip install -q --disable-pip-version-check -r requirements.txt
+	@$(BIN)/pip install -q --disable-pip-version-check -r requirements.txt || { \
+	  echo "setup     FAILED. To do: see pip's message above; is the package index reachable?"; exit 1; }
 	@touch $@

@@ -266,7 +266,9 @@ def _checked(weights, query_labels, key_labels, mask):
     if weights.ndim != 2:
         raise ValueError(f"weights must be (len_q, len_k), got shape {weights.shape}")
     if not ((weights >= 0) & (weights <= 1 + 1e-6)).all():
-        raise ValueError("weights must lie between 0 and 1")
+        raise ValueError(
+            f"weights must lie between 0 and 1, got {weights.min():.3g} to {weights.max():.3g}"
+        )
     labels = []
     pairs = (("query_labels", query_labels), ("key_labels", key_labels))
     for (name, given), length in zip(pairs, weights.shape, strict=True):

@@ -22,7 +22,7 @@ def lean(query, key, value):
 
 def textbook(query, key, value):
     """Compute attention with einsum as tutorials write it, which does not call BLAS."""
-    scores = np.einsum("...nd,...md->...nm", query, key) / np.sqrt(np.float32(query.shape[-1]))
+    scores = np.einsum("...nd,...md->...nm", query, key) / np.sqrt(query.shape[-1])
     exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
     weights = exponentials / exponentials.sum(axis=-1, keepdims=True)
     return np.einsum("...nm,...md->...nd", weights, value), weights

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -90,6 +91,7 @@ def _problem(exercise, answer, arguments, hint, passed=()):
     ``passed`` holds the arguments on which the answer was right.
     """
     given = copy.deepcopy(arguments)
+    alike = functools.partial(same, exact_zeros=exercise.rows_sum_to_one)
     with np.errstate(all="ignore"):
         try:
             result = answer(*given.values())
@@ -100,12 +102,12 @@ def _problem(exercise, answer, arguments, hint, passed=()):
                 return f"the argument {argument} was changed in place: work on a copy."
         expected = _run(exercise, exercise.reference, arguments)
         got = to_arrays(result, len(exercise.returns))
-        if same(got, expected):
+        if alike(got, expected):
             return None
         for mistake, wrong in exercise.mistakes.items():
             # A mistake that shows on inputs where the answer was right is not the one it makes.
-            if same(got, _run(exercise, wrong, arguments)) and all(
-                same(_run(exercise, wrong, earlier), _run(exercise, exercise.reference, earlier))
+            if alike(got, _run(exercise, wrong, arguments)) and all(
+                alike(_run(exercise, wrong, earlier), _run(exercise, exercise.reference, earlier))
                 for earlier in passed
             ):
                 return mistake

@@ -14,7 +14,7 @@ _MAXIMUM = (
     "score first. It changes no weight."
 )
 _MAXIMUM_ALLOWED = (
-    "These scores are around -20000. Fill masked ones with -np.inf, and subtract from each row the "
+    "These scores are around -40000. Fill masked ones with -np.inf, and subtract from each row the "
     "largest score that is not masked."
 )
 _SIZES = (
@@ -382,7 +382,7 @@ def _causal_cases(rng):
 
 def _far_below(rng, shape):
     """Return scores which attract masked keys filled with too small a number, as -10000."""
-    return 1000.0 * rng.integers(-5, 6, shape) - 20_000
+    return 5000.0 * rng.integers(-5, 6, shape) - 40_000
 
 
 def _masked(scores, mask):

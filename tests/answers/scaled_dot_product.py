@@ -293,6 +293,17 @@ def scores_by_broadcasting_in_float32(query, key):
     return products.sum(axis=-1) / np.float32(np.sqrt(query.shape[-1]))
 
 
+@BANK.right_for("scores")
+def scores_scaled_before_the_product(query, key):
+    return (query / np.sqrt(query.shape[-1])) @ key.swapaxes(-1, -2)
+
+
+@BANK.right_for("scores")
+def scores_with_half_the_scale_on_each_side(query, key):
+    root = query.shape[-1] ** 0.25
+    return (query / root) @ (key / root).swapaxes(-1, -2)
+
+
 # scores: wrong
 
 
@@ -888,9 +899,14 @@ def causal_fill_of_minus_hundred(scores):
     return softmax_vectorised(np.where(causal_allowed(scores), scores, -100))
 
 
-@BANK.wrong_for("causal", names="-20000. Fill masked ones with -np.inf")
+@BANK.wrong_for("causal", names="-40000. Fill masked ones with -np.inf")
 def causal_fill_of_minus_ten_thousand(scores):
     return softmax_vectorised(np.where(causal_allowed(scores), scores, -1e4))
+
+
+@BANK.wrong_for("causal", names="-40000. Fill masked ones with -np.inf")
+def causal_adding_minus_ten_thousand(scores):
+    return softmax_vectorised(scores + np.where(causal_allowed(scores), 0, -1e4))
 
 
 @BANK.wrong_for("causal", names="masked score a number, and not -inf")
@@ -1159,9 +1175,14 @@ def masked_with_the_mask_of_the_first_sequence(scores, mask):
     return np.nan_to_num(softmax_vectorised(np.where(mask[0], scores, -np.inf)))
 
 
-@BANK.wrong_for("masked-softmax", names="-20000. Fill masked ones with -np.inf")
+@BANK.wrong_for("masked-softmax", names="-40000. Fill masked ones with -np.inf")
 def masked_fill_of_minus_ten_thousand_then_zeros(scores, mask):
     return softmax_vectorised(np.where(mask, scores, -1e4)) * mask
+
+
+@BANK.wrong_for("masked-softmax", names="-40000. Fill masked ones with -np.inf")
+def masked_adding_minus_ten_thousand_then_zeros(scores, mask):
+    return softmax_vectorised(scores + np.where(mask, 0, -1e4)) * mask.any(axis=-1, keepdims=True)
 
 
 @BANK.wrong_for("masked-softmax", names="not divided by their sum")

@@ -166,6 +166,14 @@ data = {name: np.array(json.loads(text)[name]) for name in ("query", "key", "val
 weights = attnbook.scaled_dot_product_attention(**data).weights
 assert ((weights > 0) == data["mask"]).all()
 
+from attnbook import pretrained
+tired = pretrained.sentences()[0]
+it, animal = (pretrained.tokens(tired).index(word) for word in ("it", "animal"))
+weights = pretrained.multi_head_attention(3)(pretrained.hidden_states(tired, 3)).weights
+assert abs(weights[1, it, animal] - 0.68) < 0.005
+data = resources.files("attnbook") / "data"
+assert (data / "minilm.LICENSE.txt").is_file() and (data / "minilm.README.md").is_file()
+
 attnbook.exercises.check("softmax", attnbook.softmax)
 """
 

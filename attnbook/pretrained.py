@@ -1,0 +1,233 @@
+"""Slices of a trained model, so that a heatmap can show what a real head does.
+
+The model is all-MiniLM-L6-v2 :cite:p:`reimers2019`, a small BERT: 6 layers of 12 heads,
+d_model 384, head_dim 32. Here are layer 3 whole, two single heads, and what the model recorded
+on six sentences. Layers and heads are counted from 0. The numbers are stored in float16 and
+returned in float64; ``data/minilm.README.md`` says where they come from, under which licence.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from importlib import resources
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attnbook.layers import MultiHeadAttention
+
+_WHOLE_LAYER, _SINGLE_HEADS, _LAYERS_ENTERED = 3, ((0, 2), (1, 8)), (0, 1, 3)
+
+
+class HeadProjections(NamedTuple):
+    """Projections of one head, applied as ``x @ w_q + b_q``: (384, 32) and (32,)."""
+
+    w_q: NDArray[np.float64]
+    b_q: NDArray[np.float64]
+    w_k: NDArray[np.float64]
+    b_k: NDArray[np.float64]
+    w_v: NDArray[np.float64]
+    b_v: NDArray[np.float64]
+
+
+def sentences() -> tuple[str, ...]:
+    """List the six sentences that the model was run on.
+
+    Returns
+    -------
+    tuple of str
+
+    Examples
+    --------
+    >>> sentences()[0]
+    "The animal didn't cross the street because it was too tired."
+    """
+    return tuple(_facts()["sentences"])
+
+
+def tokens(sentence: str) -> tuple[str, ...]:
+    """List the tokens of a sentence as the model reads them.
+
+    Parameters
+    ----------
+    sentence : str, one of ``sentences()``
+
+    Returns
+    -------
+    tuple of str, ``[CLS]`` first and ``[SEP]`` last
+
+    Raises
+    ------
+    ValueError
+        If the model was not run on this sentence.
+
+    Examples
+    --------
+    >>> tokens(sentences()[4])[:5]
+    ('[CLS]', 'words', 'gain', 'their', 'meaning')
+    """
+    return tuple(_facts()["sentences"][_checked(sentence)])
+
+
+def hidden_states(sentence: str, layer: int) -> NDArray[np.float64]:
+    """Return the vectors of a sentence's tokens as they enter a layer.
+
+    Parameters
+    ----------
+    sentence : str, one of ``sentences()``
+    layer : int
+        0, 1 or 3.
+
+    Returns
+    -------
+    (len, 384)
+
+    Raises
+    ------
+    ValueError
+        If they are not recorded for this sentence or layer.
+
+    Examples
+    --------
+    >>> hidden_states(sentences()[0], layer=3).shape
+    (16, 384)
+    """
+    number = list(_facts()["sentences"]).index(_checked(sentence))
+    if layer not in _LAYERS_ENTERED:
+        raise ValueError(f"layer ({layer}) must be 0, 1 or 3: the others are not shipped")
+    return _stored(f"sentence{number}.layer{layer}")
+
+
+def recorded_weights(sentence: str) -> NDArray[np.float64]:
+    """Return the attention weights of all 72 heads, as the whole model computed them.
+
+    Parameters
+    ----------
+    sentence : str, one of ``sentences()``
+
+    Returns
+    -------
+    (6, 12, len, len): layer, head, query, key
+
+    Raises
+    ------
+    ValueError
+        If the model was not run on this sentence.
+
+    Examples
+    --------
+    >>> it, animal = (tokens(sentences()[0]).index(word) for word in ("it", "animal"))
+    >>> recorded_weights(sentences()[0])[3, 1, it, animal].round(2)
+    np.float64(0.68)
+    """
+    number = list(_facts()["sentences"]).index(_checked(sentence))
+    return _stored(f"sentence{number}.weights")
+
+
+def head_projections(layer: int, head: int) -> HeadProjections:
+    """Return the query, key and value projections of one head.
+
+    Parameters
+    ----------
+    layer, head : int
+        0 and 2, 1 and 8, or 3 and any head from 0 to 11.
+
+    Returns
+    -------
+    HeadProjections
+
+    Raises
+    ------
+    ValueError
+        If this head is not shipped.
+
+    Examples
+    --------
+    >>> head_projections(layer=3, head=1).w_q.shape
+    (384, 32)
+    """
+    if (layer, head) in _SINGLE_HEADS:
+        return HeadProjections(
+            *(_stored(f"layer{layer}.head{head}.{name}") for name in HeadProjections._fields)
+        )
+    if layer != _WHOLE_LAYER or head not in range(12):
+        raise ValueError(
+            f"head ({head}) of layer ({layer}) is not shipped; there are head 2 of layer 0, "
+            "head 8 of layer 1, and heads 0 to 11 of layer 3"
+        )
+    whole = multi_head_attention(layer)
+    columns = slice(32 * head, 32 * (head + 1))
+    return HeadProjections(
+        *(getattr(whole, name)[..., columns].copy() for name in HeadProjections._fields)
+    )
+
+
+def multi_head_attention(layer: int) -> MultiHeadAttention:
+    """Return the attention of a whole layer: 12 heads and their output projection.
+
+    Parameters
+    ----------
+    layer : int
+        3, the one layer that is shipped whole.
+
+    Returns
+    -------
+    MultiHeadAttention
+
+    Raises
+    ------
+    ValueError
+        If this layer is not shipped.
+
+    Examples
+    --------
+    >>> layer, x = multi_head_attention(3), hidden_states(sentences()[0], layer=3)
+    >>> layer(x).weights.shape
+    (12, 16, 16)
+    """
+    if layer != _WHOLE_LAYER:
+        raise ValueError(f"layer ({layer}) must be 3, the one that is shipped whole")
+    names = [f"{kind}_{letter}" for letter in "qkvo" for kind in "wb"]
+    return MultiHeadAttention(
+        num_heads=12, **{name: _stored(f"layer{layer}.{name}") for name in names}
+    )
+
+
+def position_table() -> NDArray[np.float64]:
+    """Return the learned vectors of the first 128 positions.
+
+    Returns
+    -------
+    (128, 384)
+
+    Examples
+    --------
+    >>> position_table().shape
+    (128, 384)
+    """
+    return _stored("positions")
+
+
+@functools.cache
+def _facts():
+    text = resources.files("attnbook").joinpath("data/minilm.json").read_text(encoding="utf-8")
+    facts = json.loads(text)
+    return {**facts, "sentences": {each["text"]: each["tokens"] for each in facts["sentences"]}}
+
+
+@functools.cache
+def _halves():
+    with resources.files("attnbook").joinpath("data/minilm.npz").open("rb") as file:
+        return dict(np.load(file))
+
+
+def _stored(name):
+    return _halves()[name].astype(np.float64)  # a copy: nobody can change what is stored
+
+
+def _checked(sentence):
+    if sentence not in _facts()["sentences"]:
+        raise ValueError(f"sentence must be one of sentences(), got {sentence!r}")
+    return sentence

@@ -5,52 +5,34 @@ from __future__ import annotations
 import numpy as np
 
 from attnbook.exercises import Exercise
+from attnbook.exercises.mistakes import (
+    ATTENTION_MISTAKES,
+    MASKING_MISTAKES,
+    MAXIMUM,
+    SIZES,
+    cosine,
+    dot,
+    exp_before_mask,
+    masked,
+    masked_maximum,
+    mixed,
+    naive_softmax,
+    one_hot_argmax,
+    scaled,
+    torn,
+)
 from attnbook.functional import scaled_dot_product_attention
 from attnbook.functional import softmax as right_softmax
 from attnbook.masks import causal_mask
 
-_MAXIMUM = (
-    "These scores are far from 0, beyond the reach of exp: subtract from each row its own largest "
-    "score first. It changes no weight."
-)
 _MAXIMUM_ALLOWED = (
     "These scores are around -40000. Fill masked ones with -np.inf, and subtract from each row the "
     "largest score that is not masked."
 )
-_SIZES = (
-    "Right before, wrong for other sizes: is a size, or a number made from one, fixed in the code?"
-)
-
-
-def _dot(query, key):
-    return query @ key.swapaxes(-1, -2)
-
-
-def _scaled(query, key):
-    return _dot(query, key) / np.sqrt(query.shape[-1])
-
-
-def _cosine(query, key):
-    return _dot(
-        query / np.linalg.norm(query, axis=-1, keepdims=True),
-        key / np.linalg.norm(key, axis=-1, keepdims=True),
-    )
-
-
-def _naive_softmax(x, axis=-1):
-    return np.exp(x) / np.exp(x).sum(axis=axis, keepdims=True)
 
 
 def _other_batch(x):
     return np.roll(x, 1, axis=0)
-
-
-def _torn(key):
-    return key.reshape(key.shape[0], key.shape[2], key.shape[1]).swapaxes(-1, -2)
-
-
-def _one_hot_argmax(x):
-    return (x == x.max(axis=-1, keepdims=True)).astype(float)
 
 
 # softmax
@@ -64,7 +46,7 @@ def _softmax_cases(rng):
     # One row far below the others: the maximum of the whole array, or of 0 and the row, empties it.
     large = 1000.0 * rng.integers(-20, 21, (2, 3, 5))
     large[0, 1] -= 100_000
-    yield {"x": large}, _MAXIMUM
+    yield {"x": large}, MAXIMUM
 
 
 SOFTMAX = Exercise(
@@ -88,7 +70,7 @@ SOFTMAX = Exercise(
             x - x.max(axis=-1, keepdims=True)
         ),
         "these are bare exponentials: divide them by their sum.": np.exp,
-        "this is a hard argmax: it puts all weight on one key; softmax spreads it.": _one_hot_argmax,
+        "this is a hard argmax: it puts all weight on one key; softmax spreads it.": one_hot_argmax,
         "this is log-softmax: take its exponential.": lambda x: np.log(right_softmax(x)),
         "this is a sigmoid of each score: softmax compares the scores of a row.": lambda x: (
             1 / (1 + np.exp(-x))
@@ -117,10 +99,10 @@ SOFTMAX = Exercise(
             right_softmax(x).astype(x.dtype)
         ),
         "exp overflows or underflows: subtract from each row its own largest score first.": (
-            _naive_softmax
+            naive_softmax
         ),
         "the maximum is that of the whole array: a row far below it comes out as 0 / 0.": lambda x: (
-            _naive_softmax(x - x.max())
+            naive_softmax(x - x.max())
         ),
     },
     rows_sum_to_one=True,
@@ -135,7 +117,7 @@ def _scores_cases(rng):
         {"query": rng.standard_normal((2, 3, 7)), "key": rng.standard_normal((2, 5, 7))},
         "Entry (i, j) is the dot product of query i and key j, divided by sqrt(d_k).",
     )
-    yield {"query": rng.standard_normal((3, 7, 13)), "key": rng.standard_normal((3, 2, 13))}, _SIZES
+    yield {"query": rng.standard_normal((3, 7, 13)), "key": rng.standard_normal((3, 2, 13))}, SIZES
     yield (
         {"query": rng.integers(-4, 5, (2, 3, 7)), "key": rng.integers(-4, 5, (2, 5, 7))},
         "These inputs are integers: is the result stored as integers, too?",
@@ -144,28 +126,28 @@ def _scores_cases(rng):
 
 SCORES = Exercise(
     call="batch_scores(query, key)",
-    reference=_scaled,
+    reference=scaled,
     cases=_scores_cases,
     mistakes={
-        "the scores are not scaled: divide by the square root of d_k.": _dot,
+        "the scores are not scaled: divide by the square root of d_k.": dot,
         "the scores are divided by d_k: it should be its square root.": lambda q, k: (
-            _dot(q, k) / q.shape[-1]
+            dot(q, k) / q.shape[-1]
         ),
         "the scores are multiplied by sqrt(d_k): divide instead.": lambda q, k: (
-            _dot(q, k) * np.sqrt(q.shape[-1])
+            dot(q, k) * np.sqrt(q.shape[-1])
         ),
         "the scores are divided by sqrt(len_k): the scale is the key size, d_k = key.shape[-1].": lambda q, k: (
-            _dot(q, k) / np.sqrt(k.shape[-2])
+            dot(q, k) / np.sqrt(k.shape[-2])
         ),
         "the scores are divided by sqrt(len_q): the scale is the key size, d_k = key.shape[-1].": lambda q, k: (
-            _dot(q, k) / np.sqrt(q.shape[-2])
+            dot(q, k) / np.sqrt(q.shape[-2])
         ),
-        "this is a cosine similarity: a dot product keeps the lengths of the vectors.": _cosine,
+        "this is a cosine similarity: a dot product keeps the lengths of the vectors.": cosine,
         "rows should be queries and columns keys: this is the transpose, key @ query.T.": lambda q, k: (
-            _scaled(k, q)
+            scaled(k, q)
         ),
         "these are weights already: the softmax comes after the scores.": lambda q, k: (
-            right_softmax(_scaled(q, k))
+            right_softmax(scaled(q, k))
         ),
         "these are distances: a score is a dot product.": lambda q, k: np.linalg.norm(
             q[..., :, None, :] - k[..., None, :, :], axis=-1
@@ -174,40 +156,40 @@ SCORES = Exercise(
             np.einsum("bid,bjd->ij", q, k) / np.sqrt(q.shape[-1])
         ),
         "the scores are divided by d_k / 2: d_k ** 1 / 2 is that; write sqrt(d_k) or d_k ** 0.5.": lambda q, k: (
-            _dot(q, k) / (q.shape[-1] / 2)
+            dot(q, k) / (q.shape[-1] / 2)
         ),
         "the scores are divided by 2 d_k: / d_k ** 1 / 2 does that; write sqrt(d_k) or d_k ** 0.5.": lambda q, k: (
-            _dot(q, k) / q.shape[-1] / 2
+            dot(q, k) / q.shape[-1] / 2
         ),
         "the scores are divided by sqrt(2), here that of the batch size: use d_k = key.shape[-1].": lambda q, k: (
-            _dot(q, k) / np.sqrt(q.shape[0])
+            dot(q, k) / np.sqrt(q.shape[0])
         ),
         "the scores are divided by 8, the square root of 64: here d_k = key.shape[-1].": lambda q, k: (
-            _dot(q, k) / 8
+            dot(q, k) / 8
         ),
-        "the sign is turned: a key like its query gets a high score.": lambda q, k: -_scaled(q, k),
+        "the sign is turned: a key like its query gets a high score.": lambda q, k: -scaled(q, k),
         "the largest score of each row is subtracted: that belongs to the softmax.": lambda q, k: (
-            _scaled(q, k) - _scaled(q, k).max(axis=-1, keepdims=True)
+            scaled(q, k) - scaled(q, k).max(axis=-1, keepdims=True)
         ),
         "reshape is no transpose, it tears the keys apart: key.swapaxes(-1, -2).": lambda q, k: (
-            _scaled(q, _torn(k))
+            scaled(q, torn(k))
         ),
         "each sequence is paired with every other, as np.dot does: use @.": lambda q, k: (
             np.dot(q, k.swapaxes(-1, -2)) / np.sqrt(q.shape[-1])
         ),
-        "these queries meet the keys of another sequence of the batch.": lambda q, k: _scaled(
+        "these queries meet the keys of another sequence of the batch.": lambda q, k: scaled(
             q, _other_batch(k)
         ),
-        "these queries meet the keys of all sequences of the batch, added up.": lambda q, k: (
-            _scaled(q, np.broadcast_to(k.sum(axis=0), k.shape))
+        "these queries meet the keys of all sequences of the batch, added up.": lambda q, k: scaled(
+            q, np.broadcast_to(k.sum(axis=0), k.shape)
         ),
         "the result is cut to integers: it needs an array of floats.": lambda q, k: np.trunc(
-            _scaled(q, k)
+            scaled(q, k)
         ),
         "the result is cut to integers, as the inputs are here: is its array made with their type?": lambda q, k: (
-            _scaled(q, k).astype(q.dtype)
+            scaled(q, k).astype(q.dtype)
         ),
-        "the result is rounded to integers.": lambda q, k: np.round(_scaled(q, k)),
+        "the result is rounded to integers.": lambda q, k: np.round(scaled(q, k)),
     },
 )
 
@@ -226,24 +208,10 @@ def _attention_inputs(rng, batch, len_q, len_k, d_k, d_v):
 def _attention_cases(rng):
     hint = "Print scores, weights, output: which one is the first to differ from the formula?"
     yield _attention_inputs(rng, 2, 3, 5, 7, 11), hint
-    yield _attention_inputs(rng, 3, 7, 2, 13, 5), _SIZES
+    yield _attention_inputs(rng, 3, 7, 2, 13, 5), SIZES
     large = _attention_inputs(rng, 2, 3, 5, 7, 11)
     large["query"] *= 10_000
-    yield large, _MAXIMUM
-
-
-def _mixed(weigh):
-    """Make a mistake in the weights into a whole, otherwise right, attention."""
-
-    def attention(query, key, value):
-        weights = weigh(query, key)
-        return weights @ value, weights
-
-    return attention
-
-
-def _softmax_then_scale(query, key):
-    return right_softmax(_dot(query, key)) / np.sqrt(query.shape[-1])
+    yield large, MAXIMUM
 
 
 ATTENTION = Exercise(
@@ -252,116 +220,19 @@ ATTENTION = Exercise(
     reference=scaled_dot_product_attention,
     cases=_attention_cases,
     mistakes={
-        "the scores are not scaled: divide by sqrt(d_k) before the softmax.": _mixed(
-            lambda q, k: right_softmax(_dot(q, k))
+        **ATTENTION_MISTAKES,
+        "the softmax runs over the batch (axis 0): each query shares out one unit, axis=-1.": mixed(
+            lambda q, k: right_softmax(scaled(q, k), axis=0)
         ),
-        "the scores are divided by d_k: it should be its square root.": _mixed(
-            lambda q, k: right_softmax(_dot(q, k) / q.shape[-1])
+        "the scores are divided by sqrt(len_q): the scale is the key size, d_k = key.shape[-1].": mixed(
+            lambda q, k: right_softmax(dot(q, k) / np.sqrt(q.shape[-2]))
         ),
-        "the scores are multiplied by sqrt(d_k): divide instead.": _mixed(
-            lambda q, k: right_softmax(_dot(q, k) * np.sqrt(q.shape[-1]))
-        ),
-        "the scale comes after the softmax: scale the scores, then rows still sum to 1.": _mixed(
-            _softmax_then_scale
-        ),
-        "the softmax runs over the queries (axis -2): each query shares out one unit, axis=-1.": _mixed(
-            lambda q, k: right_softmax(_scaled(q, k), axis=-2)
-        ),
-        "the softmax runs over the batch (axis 0): each query shares out one unit, axis=-1.": _mixed(
-            lambda q, k: right_softmax(_scaled(q, k), axis=0)
-        ),
-        "there is no softmax: the scores mix the values directly.": _mixed(_scaled),
-        "scores divided by their sum are not a softmax: the exponential is missing.": _mixed(
-            lambda q, k: _scaled(q, k) / _scaled(q, k).sum(axis=-1, keepdims=True)
-        ),
-        "each query takes only its best key: attention is soft, use softmax instead of argmax.": _mixed(
-            lambda q, k: _one_hot_argmax(_dot(q, k))
-        ),
-        "all keys get the same weight: the output is the plain mean of the values.": _mixed(
-            lambda q, k: np.full((*q.shape[:-1], k.shape[-2]), 1 / k.shape[-2])
-        ),
-        "the scores are cosine similarities: a dot product keeps the lengths of the vectors.": _mixed(
-            lambda q, k: right_softmax(_cosine(q, k))
-        ),
-        "exp overflows: subtract from each row its own largest score first.": _mixed(
-            lambda q, k: _naive_softmax(_scaled(q, k))
-        ),
-        "the exponentials are not divided by their sum.": _mixed(
-            lambda q, k: np.exp(_scaled(q, k) - _scaled(q, k).max(axis=-1, keepdims=True))
-        ),
-        "these are bare exponentials: divide them by their sum.": _mixed(
-            lambda q, k: np.exp(_scaled(q, k))
-        ),
-        "the exponentials are divided by the sum over the whole array, not over each row.": _mixed(
-            lambda q, k: np.exp(_scaled(q, k)) / np.exp(_scaled(q, k)).sum()
-        ),
-        "the scores are divided by d_k / 2: d_k ** 1 / 2 is that; write sqrt(d_k) or d_k ** 0.5.": _mixed(
-            lambda q, k: right_softmax(_dot(q, k) / (q.shape[-1] / 2))
-        ),
-        "the scores are divided by 2 d_k: / d_k ** 1 / 2 does that; write sqrt(d_k) or d_k ** 0.5.": _mixed(
-            lambda q, k: right_softmax(_dot(q, k) / q.shape[-1] / 2)
-        ),
-        "the scores are divided by 8, the square root of 64: here d_k = key.shape[-1].": _mixed(
-            lambda q, k: right_softmax(_dot(q, k) / 8)
-        ),
-        "the scores are divided by sqrt(len_k): the scale is the key size, d_k = key.shape[-1].": _mixed(
-            lambda q, k: right_softmax(_dot(q, k) / np.sqrt(k.shape[-2]))
-        ),
-        "the scores are divided by sqrt(len_q): the scale is the key size, d_k = key.shape[-1].": _mixed(
-            lambda q, k: right_softmax(_dot(q, k) / np.sqrt(q.shape[-2]))
-        ),
-        "the scores are divided by sqrt(d_v): the scale is the key size, d_k = key.shape[-1].": lambda q, k, v: (
-            _mixed(lambda q, k: right_softmax(_dot(q, k) / np.sqrt(v.shape[-1])))(q, k, v)
-        ),
-        "the sign of the scores is turned: a key like its query gets a high score.": _mixed(
-            lambda q, k: right_softmax(-_scaled(q, k))
-        ),
-        "reshape is no transpose, it tears the keys apart: key.swapaxes(-1, -2).": _mixed(
-            lambda q, k: right_softmax(_scaled(q, _torn(k)))
-        ),
-        "these queries meet the keys of another sequence of the batch.": _mixed(
-            lambda q, k: right_softmax(_scaled(q, _other_batch(k)))
+        "these queries meet the keys of another sequence of the batch.": mixed(
+            lambda q, k: right_softmax(scaled(q, _other_batch(k)))
         ),
         "the weights mix the values of another sequence of the batch.": lambda q, k, v: (
             scaled_dot_product_attention(q, k, _other_batch(v)).output,
-            right_softmax(_scaled(q, k)),
-        ),
-        "the output mixes with the scores: take the softmax first.": lambda q, k, v: (
-            _scaled(q, k) @ v,
-            right_softmax(_scaled(q, k)),
-        ),
-        "the output mixes with weights of unscaled scores: divide by sqrt(d_k) first.": lambda q, k, v: (
-            right_softmax(_dot(q, k)) @ v,
-            right_softmax(_scaled(q, k)),
-        ),
-        "the output is the value of the best key: mix all values by their weights.": lambda q, k, v: (
-            _one_hot_argmax(_scaled(q, k)) @ v,
-            right_softmax(_scaled(q, k)),
-        ),
-        "the output is divided by len_k: the weights sum to 1 already.": lambda q, k, v: (
-            right_softmax(_scaled(q, k)) @ v / k.shape[-2],
-            right_softmax(_scaled(q, k)),
-        ),
-        "the output is the value itself, unmixed: multiply the weights with it.": lambda q, k, v: (
-            v,
-            right_softmax(_scaled(q, k)),
-        ),
-        "the weights mix the keys: they should mix the values.": lambda q, k, v: (
-            right_softmax(_scaled(q, k)) @ k,
-            right_softmax(_scaled(q, k)),
-        ),
-        "the weights returned are the scores before the softmax.": lambda q, k, v: (
-            right_softmax(_scaled(q, k)) @ v,
-            _scaled(q, k),
-        ),
-        "weights and output are swapped: return output first.": lambda q, k, v: (
-            scaled_dot_product_attention(q, k, v)[::-1]
-        ),
-        "these are weights only: return both, output and weights.": lambda q, k, v: (
-            scaled_dot_product_attention(q, k, v).weights
-        ),
-        "this is the output only: return both, output and weights.": lambda q, k, v: (
-            scaled_dot_product_attention(q, k, v).output
+            right_softmax(scaled(q, k)),
         ),
     },
     rows_sum_to_one=True,
@@ -385,19 +256,6 @@ def _far_below(rng, shape):
     return 5000.0 * rng.integers(-5, 6, shape) - 40_000
 
 
-def _masked(scores, mask):
-    return right_softmax(np.where(mask, scores, -np.inf))
-
-
-def _exp_before_mask(scores, mask):
-    exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True)) * mask
-    return exponentials / exponentials.sum(axis=-1, keepdims=True)
-
-
-def _masked_maximum(scores, mask):
-    return np.where(mask, scores, -np.inf).max(axis=-1, keepdims=True)
-
-
 def _late(scores, extra=0):
     len_q, len_k = scores.shape[-2:]
     return np.tri(len_q, len_k, len_k - len_q + extra, dtype=bool)
@@ -410,26 +268,26 @@ _MASK_SHAPE = (
 
 CAUSAL = Exercise(
     call="causal_weights(scores)",
-    reference=lambda scores: _masked(
+    reference=lambda scores: masked(
         scores, causal_mask(scores.shape[-1])[scores.shape[-1] - scores.shape[-2] :]
     ),
     cases=_causal_cases,
     mistakes={
         "nothing is masked.": right_softmax,
-        "the mask is inverted: these queries see the future and not the past.": lambda s: _masked(
+        "the mask is inverted: these queries see the future and not the past.": lambda s: masked(
             s, ~_late(s)
         ),
         "the mask is upper triangular: these queries see themselves and the future.": lambda s: (
-            _masked(s, ~_late(s, -1))
+            masked(s, ~_late(s, -1))
         ),
         "the diagonal is off by one: a query may also attend to its own position.": lambda s: (
-            _masked(s, _late(s, -1))
+            masked(s, _late(s, -1))
         ),
-        "the diagonal is off by one: each query sees one position of the future.": lambda s: (
-            _masked(s, _late(s, 1))
+        "the diagonal is off by one: each query sees one position of the future.": lambda s: masked(
+            s, _late(s, 1)
         ),
         "the queries are aligned with the first keys: they are the last len_q positions.": lambda s: (
-            _masked(s, np.tri(*s.shape[-2:], dtype=bool))
+            masked(s, np.tri(*s.shape[-2:], dtype=bool))
         ),
         "the mask is applied after the softmax: these rows no longer sum to 1.": lambda s: (
             right_softmax(s) * _late(s)
@@ -444,35 +302,35 @@ CAUSAL = Exercise(
             s + _late(s)
         ),
         "a score that is exactly 0 counts as masked: ask the mask, not the score.": lambda s: (
-            _masked(s, _late(s) & (s != 0))
+            masked(s, _late(s) & (s != 0))
         ),
         "the exponentials are not divided by their sum.": lambda s: (
-            _late(s) * np.exp(s - _masked_maximum(s, _late(s)))
+            _late(s) * np.exp(s - masked_maximum(s, _late(s)))
         ),
         "these are bare exponentials: divide them by their sum.": lambda s: _late(s) * np.exp(s),
         "these are masked scores: the softmax is missing.": lambda s: np.where(
             _late(s), s, -np.inf
         ),
-        "each query sees only its own position, and not what comes before.": lambda s: _masked(
+        "each query sees only its own position, and not what comes before.": lambda s: masked(
             s, _late(s) & ~_late(s, -1)
         ),
         "the mask is inverted, and the last query, without a future, gets NaN.": lambda s: (
-            _naive_softmax(np.where(_late(s), -np.inf, s))
+            naive_softmax(np.where(_late(s), -np.inf, s))
         ),
-        "the offset has the wrong sign: it is len_k - len_q.": lambda s: _naive_softmax(
+        "the offset has the wrong sign: it is len_k - len_q.": lambda s: naive_softmax(
             np.where(_late(s, 2 * (s.shape[-2] - s.shape[-1])), s, -np.inf)
         ),
         "exp overflows or underflows: subtract from each row its largest allowed score first.": lambda s: (
-            _naive_softmax(np.where(_late(s), s, -np.inf))
+            naive_softmax(np.where(_late(s), s, -np.inf))
         ),
         "the largest score is that of a masked key: mask before you take the maximum.": lambda s: (
-            _exp_before_mask(s, _late(s))
+            exp_before_mask(s, _late(s))
         ),
         "this is a running mean: the scores make no difference.": lambda s: (
             _late(s) / _late(s).sum(axis=-1, keepdims=True) + 0 * s
         ),
         "each query takes only its best key: use softmax instead of argmax.": lambda s: (
-            _one_hot_argmax(np.where(_late(s), s, -np.inf))
+            one_hot_argmax(np.where(_late(s), s, -np.inf))
         ),
         "the softmax runs over the queries (axis -2): it should be the last axis.": lambda s: (
             right_softmax(np.where(_late(s), s, -np.inf), axis=-2)
@@ -506,67 +364,17 @@ def _masked_softmax_cases(rng):
     yield {"scores": _far_below(rng, (3, 2, 7)), "mask": mask}, _MAXIMUM_ALLOWED
 
 
-def _masked_with(fill):
-    return lambda s, m: right_softmax(np.where(m, s, fill))
-
-
 MASKED_SOFTMAX = Exercise(
     call="masked_softmax(scores, mask)",
-    reference=_masked,
+    reference=masked,
     cases=_masked_softmax_cases,
     mistakes={
-        "nothing is masked.": lambda s, m: right_softmax(s),
-        "the mask is inverted: True means that the query may attend.": lambda s, m: _masked(s, ~m),
-        "the mask is applied after the softmax: these rows no longer sum to 1.": lambda s, m: (
-            right_softmax(s) * m
-        ),
-        "masked scores are 0 (set, or multiplied by the mask), and exp(0) is 1: use -inf.": (
-            _masked_with(0.0)
-        ),
-        "masked scores are set to 1, and exp(1) is not 0: use -inf.": _masked_with(1.0),
-        "the mask is added as ones and zeros: masked scores need -inf.": lambda s, m: right_softmax(
-            s + m
-        ),
+        **MASKING_MISTAKES,
         "a score that is exactly 0 counts as masked: ask the mask, not the score.": lambda s, m: (
-            _masked(s, m & (s != 0))
+            masked(s, m & (s != 0))
         ),
-        "the exponentials are not divided by their sum.": lambda s, m: (
-            m * np.exp(s - _masked_maximum(s, m))
-        ),
-        "these are bare exponentials: divide them by their sum.": lambda s, m: m * np.exp(s),
-        "these are masked scores: the softmax is missing.": lambda s, m: np.where(m, s, -np.inf),
         "every query gets the mask of the first: the mask broadcasts, use all its rows.": lambda s, m: (
-            _masked(s, m[:, :1])
-        ),
-        "every sequence gets the mask of the first: the mask broadcasts, use all of it.": lambda s, m: (
-            _masked(s, m[:1])
-        ),
-        "exp overflows or underflows: subtract from each row its largest allowed score first.": lambda s, m: (
-            np.nan_to_num(_naive_softmax(np.where(m, s, -np.inf)))
-        ),
-        "the largest score is that of a masked key: mask before you take the maximum.": lambda s, m: (
-            np.nan_to_num(_exp_before_mask(s, m))
-        ),
-        (
-            "a row that may attend to nothing became uniform: a large negative fill does that. "
-            "Its weights should be zeros."
-        ): _masked_with(-1e9),
-        (
-            "a row that may attend to nothing got its unmasked softmax back: that is what adding "
-            "a large negative number does. Its weights should be zeros."
-        ): lambda s, m: right_softmax(s + np.where(m, 0, -1e9)),
-        (
-            "a row that may attend to nothing became NaN: 0 divided by 0. Its weights should be "
-            "zeros."
-        ): lambda s, m: _naive_softmax(np.where(m, s, -np.inf)),
-        "the softmax runs over the queries (axis -2): it should be the last axis.": lambda s, m: (
-            right_softmax(np.where(m, s, -np.inf), axis=-2)
-        ),
-        "each query takes only its best key: use softmax instead of argmax.": lambda s, m: (
-            _one_hot_argmax(np.where(m, s, -np.inf)) * m
-        ),
-        "all allowed keys get the same weight: the scores make no difference.": lambda s, m: (
-            right_softmax(np.where(m, 0 * s, -np.inf))
+            masked(s, m[:, :1])
         ),
     },
     rows_sum_to_one=True,
@@ -582,8 +390,8 @@ def _share_cases(_):
         "2 d_model d_ff for the feed-forward part."
     )
     yield {"length": 900, "d_model": 768, "d_ff": 2000}, hint
-    yield {"length": 131, "d_model": 257, "d_ff": 1019}, _SIZES
-    yield {"length": 4099, "d_model": 521, "d_ff": 4 * 521}, _SIZES
+    yield {"length": 131, "d_model": 257, "d_ff": 1019}, SIZES
+    yield {"length": 4099, "d_model": 521, "d_ff": 4 * 521}, SIZES
 
 
 def _share(projections=4.0, products=2.0, feed_forward=2.0):

@@ -19,12 +19,12 @@ from attnbook import exercises
 from attnbook.exercises import WrongAnswer, check
 
 EXERCISES = exercises._all_exercises()
-BANKS = [
-    importlib.import_module(f"answers.{module.name}").BANK
+BANKS = {
+    module.name: importlib.import_module(f"answers.{module.name}").BANK
     for module in pkgutil.iter_modules(answers.__path__)
-]
-RIGHT = {name: found for bank in BANKS for name, found in bank.right.items()}
-WRONG = {name: found for bank in BANKS for name, found in bank.wrong.items()}
+}
+RIGHT = {name: found for bank in BANKS.values() for name, found in bank.right.items()}
+WRONG = {name: found for bank in BANKS.values() for name, found in bank.wrong.items()}
 
 every_exercise = pytest.mark.parametrize("name", EXERCISES)
 every_right = pytest.mark.parametrize(
@@ -83,12 +83,17 @@ def test_a_right_answer_passes_and_prints_one_line(name, answer, capsys):
 
 @every_exercise
 def test_the_bank_is_large_enough(name):
-    assert len(WRONG[name]) >= 8
-    assert len(RIGHT[name]) >= 3
+    assert len(WRONG[name]) >= 16
+    assert len(RIGHT[name]) >= 4
 
 
-def test_the_banks_are_for_exercises_that_exist():
-    assert set(RIGHT) == set(WRONG) == set(EXERCISES)
+def test_each_chapter_has_a_bank_for_its_exercises_and_names_of_its_own():
+    names = []
+    for chapter, bank in BANKS.items():
+        found = importlib.import_module(f"attnbook.exercises.{chapter}").EXERCISES
+        assert set(bank.right) == set(bank.wrong) == set(found)
+        names += found
+    assert sorted(names) == sorted(EXERCISES)
 
 
 @every_exercise
@@ -141,7 +146,9 @@ def test_a_check_says_the_same_each_time(name, wrong):
 
 
 @every_exercise
-@pytest.mark.parametrize("answer", [lambda: 0, lambda a, b, c, d: 0], ids=["none", "four"])
+@pytest.mark.parametrize(
+    "answer", [lambda: 0, lambda a, b, c, d, e, f, g: 0], ids=["none", "seven"]
+)
 def test_an_answer_that_takes_other_arguments_is_told_which_it_gets(name, answer):
     call = EXERCISES[name].call
     arguments = ", ".join(cases_of(name)[0])
@@ -171,16 +178,21 @@ def test_the_call_names_the_arguments_in_their_order(name):
 def test_the_inputs_are_the_same_each_time(name):
     for first, second in zip(cases_of(name), cases_of(name), strict=True):
         for argument, given in first.items():
+            if callable(given):  # compare what the two functions give
+                given, second[argument] = given(first["x"]), second[argument](first["x"])
             np.testing.assert_array_equal(second[argument], given)
 
 
 @every_exercise
 def test_the_inputs_come_in_more_than_one_size(name):
-    sizes = [str([np.shape(a) or a for a in arguments.values()]) for arguments in cases_of(name)]
+    sizes = [
+        str([np.shape(a) or a for a in arguments.values() if not callable(a)])
+        for arguments in cases_of(name)
+    ]
     assert len(set(sizes)) > 1
 
 
-@pytest.mark.parametrize("name", [name for name in EXERCISES if name != "attention-share"])
+@pytest.mark.parametrize("name", ["softmax", "scores", "attention", "causal", "masked-softmax"])
 def test_every_input_is_a_batch(name):
     for arguments in cases_of(name):
         first = next(iter(arguments.values()))
@@ -257,16 +269,84 @@ def test_every_known_mistake_is_recognised_as_itself(name):
         assert verdict(name, wrong) == f"{name}: {mistake}"
 
 
-def test_a_mistake_that_showed_earlier_is_not_blamed_later(monkeypatch):
+@pytest.fixture
+def make_toy(monkeypatch):
+    """Return a function that makes an exercise named toy the only one there is."""
+
+    def make(reference, cases, mistakes=(), **more):
+        toy = exercises.Exercise(
+            call="toy(...)",
+            reference=reference,
+            cases=lambda rng: iter(cases),
+            mistakes=dict(mistakes),
+            **more,
+        )
+        monkeypatch.setattr(exercises, "_all_exercises", lambda: {"toy": toy})
+
+    return make
+
+
+def test_a_mistake_that_showed_earlier_is_not_blamed_later(make_toy):
     # The answer is right on the first input; "doubled" agrees with it on the second only.
-    toy = exercises.Exercise(
-        call="toy(x)",
-        reference=lambda x: x,
-        cases=lambda rng: iter([({"x": 1.0}, "one"), ({"x": 2.0}, "two")]),
-        mistakes={"doubled": lambda x: 2 * x, "squared": lambda x: x**2},
+    make_toy(
+        lambda x: x,
+        [({"x": 1.0}, "one"), ({"x": 2.0}, "two")],
+        {"doubled": lambda x: 2 * x, "squared": lambda x: x**2},
     )
-    monkeypatch.setattr(exercises, "_all_exercises", lambda: {"toy": toy})
     assert verdict("toy", lambda x: x if x < 2 else 4.0) == "toy: squared"
+
+
+def test_a_mistake_that_does_not_fit_the_shapes_is_not_blamed(make_toy):
+    long = np.arange(3.0)
+    mistakes = {"too short": lambda x: x + np.ones(3), "doubled": lambda x: 2 * x}
+    make_toy(lambda x: x, [({"x": long}, "three"), ({"x": np.arange(5.0)}, "five")], mistakes)
+    assert verdict("toy", lambda x: x + 1) == "toy: too short"
+    # Right on three, doubled on five: the mistake that cannot be made with five is passed over.
+    assert verdict("toy", lambda x: x if len(x) == 3 else 2 * x).endswith("expected 4. five")
+    make_toy(lambda x: x, [({"x": np.arange(5.0)}, "five")], mistakes)
+    assert verdict("toy", lambda x: 2 * x) == "toy: doubled"
+
+
+# Arguments that are functions, results that are boolean
+
+
+def test_an_argument_may_be_a_function(make_toy):
+    make_toy(lambda f, x: f(x), [({"f": np.cos, "x": np.arange(5.0)}, "")])
+    assert verdict("toy", lambda f, x: f(x)) == "toy: correct\n"
+
+    def in_place(f, x):
+        x += 1
+        return f(x - 1)
+
+    assert "argument x was changed in place" in verdict("toy", in_place)
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (lambda x: [True, True, False], "correct"),
+        (lambda x: x < 2, "correct"),
+        (
+            lambda x: (x < 2).astype(float),
+            "the values are right, but have dtype float64: make them bool",
+        ),
+        (lambda x: (x < 2) * 1, "the values are right, but have dtype int"),
+        (lambda x: x < 1, r"result\[1\] is False, expected True. the hint"),
+        (lambda x: x / 10, "result has 0.1 in it, expected only True and False. the hint"),
+        (lambda x: x * np.nan, "result has nan in it, expected only True and False. the hint"),
+    ],
+)
+def test_a_boolean_result_must_be_boolean(answer, message, make_toy):
+    make_toy(lambda x: x < 2, [({"x": np.arange(3)}, "the hint")], boolean=True)
+    assert re.match(f"toy: {message}", verdict("toy", answer))
+
+
+def test_the_clue_of_an_exercise_comes_before_the_general_one(make_toy):
+    case = [({"x": np.ones((2, 3))}, "the hint")]
+    make_toy(lambda x: x, case, clues={"matmul": "a clue of its own"})
+    assert verdict("toy", lambda x: x @ x).endswith(". a clue of its own")
+    make_toy(lambda x: x, case)
+    assert "swapaxes" in verdict("toy", lambda x: x @ x)
 
 
 # Results that are not arrays of numbers

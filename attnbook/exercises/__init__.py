@@ -9,7 +9,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from attnbook.exercises.symptoms import describe, describe_error, same, to_arrays
+from attnbook.exercises.symptoms import (
+    describe,
+    describe_error,
+    describe_numbers_for_booleans,
+    same,
+    to_arrays,
+)
 
 __all__ = ["Exercise", "WrongAnswer", "check"]
 
@@ -25,8 +31,9 @@ class Exercise:
     ``cases(rng)`` yields pairs ``(arguments, hint)``: a dict of named arguments, and what to
     think of when the answer fails there and no known mistake explains it. ``mistakes``
     maps a hint to a function that computes what that mistake would return. ``returns`` names
-    the arrays of a result. ``clues`` maps a regular expression to what to think of when an answer
-    raises an error with such a message.
+    the arrays of a result, and ``boolean`` says that they must be boolean, not ones and zeros.
+    ``clues`` maps a regular expression to what to think of when an answer raises an error with
+    such a message.
     """
 
     call: str
@@ -35,6 +42,7 @@ class Exercise:
     mistakes: dict[str, Callable]
     returns: tuple[str, ...] = ("result",)
     rows_sum_to_one: bool = False
+    boolean: bool = False
     clues: dict[str, str] = field(default_factory=dict)
 
 
@@ -82,7 +90,7 @@ def check(name: str, answer: Callable) -> None:
 def _all_exercises():
     from attnbook.exercises import scaled_dot_product
 
-    return {**scaled_dot_product.EXERCISES}
+    return scaled_dot_product.EXERCISES
 
 
 def _problem(exercise, answer, arguments, hint, passed=()):
@@ -98,20 +106,35 @@ def _problem(exercise, answer, arguments, hint, passed=()):
         except Exception as error:
             return describe_error(exercise, answer, arguments, error, hint)
         for argument in given:
-            if not np.array_equal(given[argument], arguments[argument], equal_nan=True):
+            if not _equal(given[argument], arguments[argument]):
                 return f"the argument {argument} was changed in place: work on a copy."
         expected = _run(exercise, exercise.reference, arguments)
         got = to_arrays(result, len(exercise.returns))
         if alike(got, expected):
-            return None
+            return describe_numbers_for_booleans(result) if exercise.boolean else None
         for mistake, wrong in exercise.mistakes.items():
-            # A mistake that shows on inputs where the answer was right is not the one it makes.
-            if alike(got, _run(exercise, wrong, arguments)) and all(
-                alike(_run(exercise, wrong, earlier), _run(exercise, exercise.reference, earlier))
-                for earlier in passed
-            ):
+            if _explains(exercise, wrong, got, arguments, passed, alike):
                 return mistake
         return describe(exercise, result, expected, hint)
+
+
+def _equal(given, original):
+    """Tell whether an argument is as it was; a function is, since its copy is itself."""
+    return given is original or np.array_equal(given, original, equal_nan=True)
+
+
+def _explains(exercise, wrong, got, arguments, passed, alike):
+    """Tell whether a mistake gives the same result, and none that the answer did not give before.
+
+    A mistake that shows on inputs where the answer was right is not the one it makes.
+    """
+    try:
+        return alike(got, _run(exercise, wrong, arguments)) and all(
+            alike(_run(exercise, wrong, earlier), _run(exercise, exercise.reference, earlier))
+            for earlier in passed
+        )
+    except ValueError:  # the mistake does not fit these shapes: it would have raised an error
+        return False
 
 
 def _run(exercise, function, arguments):

@@ -67,8 +67,8 @@ def same(got, expected, exact_zeros=False):
 
 def describe_error(exercise, answer, arguments, error, hint):
     """Say what an answer raised, and what may have caused it."""
-    clues = {**exercise.clues, **_CLUES}
-    clue = next((clue for words, clue in clues.items() if re.search(words, str(error))), hint)
+    clues = [*exercise.clues.items(), *_CLUES.items()]  # the exercise's own come first
+    clue = next((clue for words, clue in clues if re.search(words, str(error))), hint)
     if isinstance(error, TypeError) and not _takes(answer, arguments):
         clue = f"Your function gets: {', '.join(arguments)}."
     return f"{exercise.call} raised {type(error).__name__}: {str(error).rstrip('. ')}. {clue}"
@@ -83,6 +83,14 @@ def _takes(function, arguments):
     except ValueError:  # some functions written in C have no signature
         return True
     return True
+
+
+def describe_numbers_for_booleans(result):
+    """Say that right values are not boolean, or return None where they are."""
+    dtype = np.asarray(result).dtype
+    if dtype.kind == "b":
+        return None
+    return f"the values are right, but have dtype {dtype}: make them bool, as by .astype(bool)."
 
 
 def describe(exercise, result, expected, hint):
@@ -107,6 +115,9 @@ def describe(exercise, result, expected, hint):
                 clue = " Is it a tuple, made by a stray comma?"
             return f"the shape of {name} is {g.shape}, expected {e.shape}.{clue}"
     for name, g in zip(exercise.returns, got, strict=True):
+        if exercise.boolean and not np.isin(g, (0, 1)).all():
+            number = g[~np.isin(g, (0, 1))][0]
+            return f"{name} has {number:.3g} in it, expected only True and False. {hint}"
         if not np.isfinite(g).all():
             return f"{name} has {g[~np.isfinite(g)].flat[0]} in it. {hint}"
     problem = _weights_problem(got[-1], expected[-1], hint) if exercise.rows_sum_to_one else None
@@ -116,7 +127,8 @@ def describe(exercise, result, expected, hint):
     exact = exercise.rows_sum_to_one
     wrong = max(i for i in range(len(got)) if not same(got[i : i + 1], expected[i : i + 1], exact))
     right = "".join(f"the {name} are right, but " for name in exercise.returns[wrong + 1 :])
-    return right + _difference(exercise.returns[wrong], got[wrong], expected[wrong], hint)
+    show = (lambda number: str(bool(number))) if exercise.boolean else "{:.3g}".format
+    return right + _difference(exercise.returns[wrong], got[wrong], expected[wrong], hint, show)
 
 
 def _weights_problem(got, expected, hint):
@@ -132,7 +144,7 @@ def _weights_problem(got, expected, hint):
     return f"a key that should get no weight gets {leak:.3g}. {clue}" if leak else None
 
 
-def _difference(name, got, expected, hint):
+def _difference(name, got, expected, hint, show):
     """Say where, and by how much, two arrays of the same shape differ."""
     if got.ndim > 2 and same((got[0],), (expected[0],)):
         return f"{name} is right for the first sequence of the batch, but not for all. {hint}"
@@ -141,7 +153,7 @@ def _difference(name, got, expected, hint):
         return f"{name} is off by {gap.max():.1g}: is a number rounded, or a small one added?"
     where = _index_of_largest(gap)
     place = f"[{', '.join(map(str, where))}]" if where else ""
-    return f"{name}{place} is {got[where]:.3g}, expected {expected[where]:.3g}. {hint}"
+    return f"{name}{place} is {show(got[where])}, expected {show(expected[where])}. {hint}"
 
 
 def _index_of_largest(array):

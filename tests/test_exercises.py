@@ -260,6 +260,51 @@ def test_share_inputs_show_whether_d_ff_is_used():
         assert Fraction(RIGHT["attention-share"][0](*case)).limit_denominator(1000).denominator > 50
 
 
+# The inputs of the chapter Why attention?
+
+
+def test_sharp_lookups_are_beyond_the_reach_of_exp_above_and_below():
+    cases = cases_of("soft-lookup")
+    scores = [c["sharpness"] * (c["key"] @ c["query"]) for c in cases]
+    assert max(s.min() for s in scores) > 710  # every exponential overflows
+    assert min(s.max() for s in scores) < -746  # every one underflows
+    assert all(c["sharpness"] != 1 for c in cases[:2])
+    assert np.exp(scores[0]).max() / np.exp(scores[0]).sum() < 0.9
+
+
+def test_recall_inputs_have_odd_and_even_steps_and_a_recall_between_0_and_1():
+    steps = [len(c["states"]) for c in cases_of("recall")]
+    assert {n % 2 for n in steps} == {0, 1}
+    for case in cases_of("recall"):
+        assert 0.1 < RIGHT["recall"][0](**case) < 0.9
+
+
+def test_jacobian_inputs_have_many_steps_and_one():
+    steps = [len(c["states"]) for c in cases_of("state-jacobian")]
+    assert steps[0] > 2
+    assert 1 in steps
+    for case in cases_of("state-jacobian"):
+        assert np.abs(RIGHT["state-jacobian"][0](**case)).max() > 0.01
+
+
+def test_some_queries_of_a_regression_are_far_from_all_data_and_some_are_not():
+    case = cases_of("kernel-regression")[-1]
+    distances = (case["x_query"][:, None] - case["x"]) / case["bandwidth"]
+    largest = np.exp(-(distances**2) / 2).max(axis=1)
+    assert {float(kernel) for kernel in largest} > {0.0}
+    kinds = {a.dtype.kind for c in cases_of("kernel-regression") for a in (c["x_query"], c["y"])}
+    assert kinds == {"f", "i"}
+
+
+@pytest.mark.parametrize("name", ["soft-lookup", "additive-scores"])
+def test_all_sizes_of_some_input_differ(name):
+    def sizes(case):
+        return {size for a in case.values() for size in np.shape(a)}
+
+    count = {"soft-lookup": 3, "additive-scores": 5}[name]
+    assert any(len(sizes(case)) == count for case in cases_of(name))
+
+
 # The known mistakes: each is wrong, and told apart from the others
 
 

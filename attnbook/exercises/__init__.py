@@ -88,9 +88,9 @@ def check(name: str, answer: Callable) -> None:
 
 
 def _all_exercises():
-    from attnbook.exercises import scaled_dot_product
+    from attnbook.exercises import scaled_dot_product, why_attention
 
-    return scaled_dot_product.EXERCISES
+    return {**why_attention.EXERCISES, **scaled_dot_product.EXERCISES}
 
 
 def _problem(exercise, answer, arguments, hint, passed=()):

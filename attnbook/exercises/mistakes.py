@@ -16,6 +16,11 @@ SIZES = (
 )
 
 
+def projection(rng, rows, columns):
+    """Return a matrix that keeps the size of what it projects."""
+    return rng.standard_normal((rows, columns)) / np.sqrt(rows)
+
+
 def dot(query, key):
     return query @ key.swapaxes(-1, -2)
 

@@ -7,7 +7,14 @@ import functools
 import numpy as np
 
 from attnbook.exercises import Exercise
-from attnbook.exercises.mistakes import MAXIMUM, SIZES, dot, naive_softmax, one_hot_argmax
+from attnbook.exercises.mistakes import (
+    MAXIMUM,
+    SIZES,
+    dot,
+    naive_softmax,
+    one_hot_argmax,
+    projection,
+)
 from attnbook.functional import softmax
 
 _INTEGERS = "These inputs are integers: is the result stored as integers, too?"
@@ -275,7 +282,7 @@ RECALL = Exercise(
 
 def _jacobian_cases(rng):
     def inputs(steps, units):
-        w = 1.5 * rng.standard_normal((units, units)) / np.sqrt(units)
+        w = 1.5 * projection(rng, units, units)
         states = [np.tanh(rng.standard_normal(units))]
         for _ in range(steps):
             states.append(np.tanh(states[-1] @ w + 0.7 * rng.standard_normal(units)))
@@ -370,7 +377,7 @@ STATE_JACOBIAN = Exercise(
             start=lambda units: np.ones((units, units))
         ),
         "this is all zeros: start the product from the identity, np.eye.": lambda w, h: 0 * w,
-        "w stands on the left once more than there are steps: start from the identity.": lambda w, h: (
+        "w.T stands on the left once more than there are steps: the last step ends in a derivative.": lambda w, h: (
             w.T @ _right_jacobian(w, h)
         ),
         "the product starts from w.T, one step too many: start from the identity.": _product(
@@ -555,8 +562,8 @@ def _additive_cases(rng):
         return {
             "query": rng.standard_normal((len_q, d_q)),
             "key": rng.standard_normal((len_k, d_k)),
-            "w_query": rng.standard_normal((d_q, hidden)) / np.sqrt(d_q),
-            "w_key": rng.standard_normal((d_k, hidden)) / np.sqrt(d_k),
+            "w_query": projection(rng, d_q, hidden),
+            "w_key": projection(rng, d_k, hidden),
             "w_score": rng.standard_normal(hidden),
         }
 

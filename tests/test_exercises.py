@@ -192,7 +192,9 @@ def test_the_inputs_come_in_more_than_one_size(name):
     assert len(set(sizes)) > 1
 
 
-@pytest.mark.parametrize("name", ["softmax", "scores", "attention", "causal", "masked-softmax"])
+@pytest.mark.parametrize(
+    "name", ["softmax", "scores", "attention", "causal", "masked-softmax", "cross-attention"]
+)
 def test_every_input_is_a_batch(name):
     for arguments in cases_of(name):
         first = next(iter(arguments.values()))
@@ -213,7 +215,9 @@ def test_axes_of_the_first_inputs_have_different_lengths():
         assert len(set(sizes)) == 5
 
 
-@pytest.mark.parametrize("name", ["softmax", "attention", "causal", "masked-softmax"])
+@pytest.mark.parametrize(
+    "name", ["softmax", "attention", "causal", "masked-softmax", "self-attention"]
+)
 def test_weights_of_the_first_inputs_are_not_saturated(name):
     # With one weight near 1, softmax and argmax look alike, and a scale does not show.
     result = RIGHT[name][0](*cases_of(name)[0].values())
@@ -296,13 +300,78 @@ def test_some_queries_of_a_regression_are_far_from_all_data_and_some_are_not():
     assert kinds == {"f", "i"}
 
 
-@pytest.mark.parametrize("name", ["soft-lookup", "additive-scores"])
-def test_all_sizes_of_some_input_differ(name):
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [("soft-lookup", 3), ("additive-scores", 5), ("self-attention", 4), ("cross-attention", 7)],
+)
+def test_all_sizes_of_some_input_differ(name, count):
     def sizes(case):
         return {size for a in case.values() for size in np.shape(a)}
 
-    count = {"soft-lookup": 3, "additive-scores": 5}[name]
     assert any(len(sizes(case)) == count for case in cases_of(name))
+
+
+# The inputs of the chapter Attend to yourself, attend to others
+
+
+def effects(attend, x):
+    """Return by how much each output moves when 1 is added to one token: [output, token]."""
+    size = [np.abs(attend(x + one[:, None]) - attend(x)).max(axis=1) for one in np.eye(len(x))]
+    return np.transpose(size)
+
+
+def test_influence_inputs_catch_each_way_to_miss_a_change():
+    cases = [(c["attend"], c["x"]) for c in cases_of("influence")]
+    assert any((x == 0).all(axis=1).any() for _, x in cases)  # no change by a factor
+    moved = [effects(*case) for case in cases]
+    assert any((np.diag(m) == 0).any() and not (m == 0).all() for m in moved)
+    assert any(np.triu(m, 1).any() and not np.tril(m, -1).any() for m in moved)
+    assert any(np.tril(m, -1).any() and not np.triu(m, 1).any() for m in moved)
+    assert any((m == np.diag(np.diag(m))).all() for m in moved)
+    # The leak of the last case is real, but np.isclose overlooks all of it.
+    future = moved[-1][np.triu_indices(len(moved[-1]), 1)]
+    assert 1e-8 < future.min() < future.max() < 1e-5 * np.abs(cases[-1][0](cases[-1][1])).min()
+    sums = [attend(x).sum(axis=1) for attend, x in cases]
+    assert any((s == 0).all() and m.any() for s, m in zip(sums, moved, strict=True))
+
+
+@pytest.mark.parametrize("change", [1e-6, -0.3, 100.0, 1e6])
+def test_influence_does_not_depend_on_the_size_of_the_change(change):
+    for arguments in cases_of("influence"):
+        attend, x = arguments.values()
+        expected = EXERCISES["influence"].reference(attend, x)
+        for j, one in enumerate(np.eye(len(x))):
+            moved = (attend(x + change * one[:, None]) != attend(x)).any(axis=1)
+            np.testing.assert_array_equal(moved, expected[:, j])
+
+
+def test_images_are_neither_square_nor_cut_into_a_square_grid():
+    for image, size in (c.values() for c in cases_of("patches")):
+        height, width, channels = image.shape
+        assert height % size == width % size == 0
+        assert len({size, height // size, width // size, channels}) == 4
+        assert len(np.unique(image)) > image.size / 2  # a pixel in a wrong place shows
+    assert "u" in {c["image"].dtype.kind for c in cases_of("patches")}
+
+
+def test_memories_have_empty_full_and_loud_padding():
+    lengths = [set(c["lengths"].tolist()) for c in cases_of("cross-attention")]
+    longest = [c["memory"].shape[1] for c in cases_of("cross-attention")]
+    assert lengths[0].isdisjoint({0, longest[0]})  # every sequence has some padding
+    assert {0, longest[1]} < lengths[1]
+    padding = [
+        np.abs(memory[length:]).min(initial=np.inf)
+        for c in cases_of("cross-attention")
+        for memory, length in zip(c["memory"], c["lengths"], strict=True)
+    ]
+    assert any(1e10 < number < np.inf for number in padding)
+
+
+def test_step_masks_have_several_offsets_none_of_them_num_new():
+    sizes = [tuple(c.values()) for c in cases_of("step-mask")]
+    assert len({length - n for n, length in sizes}) == len(sizes)
+    assert {0, 2} < {length - n for n, length in sizes}
+    assert all(length - n not in (n, n + 1) for n, length in sizes)
 
 
 # The known mistakes: each is wrong, and told apart from the others

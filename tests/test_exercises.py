@@ -302,7 +302,13 @@ def test_some_queries_of_a_regression_are_far_from_all_data_and_some_are_not():
 
 @pytest.mark.parametrize(
     ("name", "count"),
-    [("soft-lookup", 3), ("additive-scores", 5), ("self-attention", 4), ("cross-attention", 7)],
+    [
+        ("soft-lookup", 3),
+        ("additive-scores", 5),
+        ("self-attention", 4),
+        ("cross-attention", 7),
+        ("without-one", 2),
+    ],
 )
 def test_all_sizes_of_some_input_differ(name, count):
     def sizes(case):
@@ -367,11 +373,22 @@ def test_memories_have_empty_full_and_loud_padding():
     assert any(1e10 < number < np.inf for number in padding)
 
 
-def test_step_masks_have_several_offsets_none_of_them_num_new():
-    sizes = [tuple(c.values()) for c in cases_of("step-mask")]
-    assert len({length - n for n, length in sizes}) == len(sizes)
-    assert {0, 2} < {length - n for n, length in sizes}
-    assert all(length - n not in (n, n + 1) for n, length in sizes)
+def test_hidden_keys_have_weights_of_every_kind():
+    cases = [(c["weights"], c["value"]) for c in cases_of("without-one")]
+    for weights, value in cases:
+        assert len(weights) == len(value)
+        assert weights.min() >= 0
+        assert 0.1 < weights.max() < 0.9
+        assert weights.sum() == pytest.approx(1)
+    zeros = [np.flatnonzero(weights == 0) for weights, _ in cases]
+    assert sorted(map(len, zeros)) == [0] * (len(cases) - 1) + [1]
+    for (weights, value), hidden in zip(cases, zeros, strict=True):
+        result = RIGHT["without-one"][0](weights, value)
+        np.testing.assert_allclose(result[hidden], (weights @ value)[None].repeat(len(hidden), 0))
+    assert len(zeros[0]) == 0  # so that a mistake shows first where it is not a NaN
+    assert any(len(np.unique(weights)) < len(weights) for weights, _ in cases)
+    assert {value.dtype.kind for _, value in cases} == {"f", "i"}
+    assert 1 in {value.shape[1] for _, value in cases}
 
 
 # The known mistakes: each is wrong, and told apart from the others

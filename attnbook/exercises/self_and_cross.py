@@ -641,100 +641,230 @@ CROSS_ATTENTION = Exercise(
 )
 
 
-# step-mask
+# without-one
 
 
-def _step_cases(_):
-    hint = "Row i is position length - num_new + i: it sees that position and all before it."
-    yield {"num_new": 5, "length": 7}, hint
-    yield {"num_new": 2, "length": 11}, SIZES
-    yield {"num_new": 3, "length": 3}, "Here all positions are new."
-    yield {"num_new": 1, "length": 13}, "Here one position is new, the last: it sees all."
+def _without_cases(rng):
+    def inputs(n, d_v):
+        return {
+            "weights": softmax(rng.standard_normal(n)),
+            "value": rng.standard_normal((n, d_v)),
+        }
+
+    hint = (
+        "Work out row 0 by hand: leave out weights[0] and value[0], divide the other weights by "
+        "their sum, and mix the other values with them."
+    )
+    yield inputs(5, 3), hint
+
+    hint = (
+        "Here value has 11 rows and one column: is a size fixed in your code, or an axis of length 1 "
+        "squeezed away?"
+    )
+    yield inputs(11, 1), hint
+
+    zero = inputs(7, 2)
+    zero["weights"][4] = 0
+    zero["weights"] /= zero["weights"].sum()
+    yield zero, "Here weights[4] is 0, so when you hide key 4 nothing changes: do you divide by it?"
+
+    twins = inputs(13, 5)
+    twins["weights"][8] = twins["weights"][3]
+    twins["weights"] /= twins["weights"].sum()
+    yield twins, "Here keys 3 and 8 have the same weight: do you hide both at once?"
+
+    whole = inputs(3, 7)
+    whole["value"] = rng.integers(-9, 10, (3, 7))
+    yield whole, "Here value holds integers: do you write averages into an array of integers?"
 
 
-def _lower(shift):
-    """Make a lower triangle whose first row sees that many positions more than one."""
-    return lambda n, length: np.tri(n, length, shift(n, length), dtype=bool)
+def _without(combine):
+    """Make rows of a column of weights, the values, and their weighted average."""
+    return lambda weights, value: combine(weights[:, None], value, weights @ value)
 
 
-_right_step = _lower(lambda n, length: length - n)
+def _left(weigh):
+    """Make rows of an array of weights, right or wrong: one row for each hidden key."""
+
+    def rows(weights, value):
+        hidden = np.eye(len(weights), dtype=bool)
+        return weigh(weights, hidden) @ value
+
+    return rows
 
 
-def _bias(fill):
-    return lambda n, length: np.where(_right_step(n, length), 0, fill)
+_right_without = _without(lambda w, v, mean: (mean - w * v) / (1 - w))
 
 
-def _new_only(n, length):
-    return _right_step(n, length) & (np.arange(length) >= length - n)
+def _others(weights, hidden):
+    """Return the weights, in each row without those that are hidden there."""
+    return np.where(hidden, 0, weights)
 
 
-STEP_MASK = Exercise(
-    call="step_mask(num_new, length)",
-    reference=_right_step,
-    cases=_step_cases,
-    boolean=True,
+def _normalised(weights):
+    return weights / weights.sum(axis=-1, keepdims=True)
+
+
+def _where_zero(fill):
+    """Fill the row of a key that has no weight."""
+    return _without(
+        lambda w, v, mean: np.where(w == 0, fill, _right_without(w[:, 0], v))  # whole rows
+    )
+
+
+def _same_weight_hidden(weights, value):
+    return _normalised(_others(weights, weights == weights[:, None])) @ value
+
+
+def _in_the_dtype_of_value(weights, value):
+    return _right_without(weights, value).astype(value.dtype)
+
+
+WITHOUT_ONE = Exercise(
+    call="outputs_without(weights, value)",
+    reference=_right_without,
+    cases=_without_cases,
     mistakes={
-        "the rows are those of the first positions: the new positions are the last.": _lower(
-            lambda n, length: 0
+        "you hide key j but leave the other weights as they are, and they sum to 1 - weights[j]: divide by that.": (
+            _without(lambda w, v, mean: mean - w * v)
         ),
-        "the mask is inverted: True means may attend.": lambda n, length: ~_right_step(n, length),
-        "this is the upper triangle: each row sees itself and the future.": lambda n, length: (
-            ~_lower(lambda n, length: length - n - 1)(n, length)
+        "you multiply by 1 - weights[j], the sum of the weights that are left: divide by it.": (
+            _without(lambda w, v, mean: (mean - w * v) * (1 - w))
         ),
-        "the diagonal is off by one: a position may also attend to itself.": _lower(
-            lambda n, length: length - n - 1
+        "you divide by 1 - weights[j] twice: once makes the weights that are left sum to 1.": (
+            _without(lambda w, v, mean: (mean - w * v) / (1 - w) ** 2)
         ),
-        "the diagonal is off by one: each row sees one position of the future.": _lower(
-            lambda n, length: length - n + 1
+        "you divide by weights[j], the weight that is gone: divide by 1 - weights[j], the sum of those left.": (
+            _without(lambda w, v, mean: (mean - w * v) / w)
         ),
-        "the offset has the wrong sign: it is length - num_new.": _lower(
-            lambda n, length: n - length
+        "you divide by 1 + weights[j]: hiding key j takes its weight away, so divide by 1 - weights[j].": (
+            _without(lambda w, v, mean: (mean - w * v) / (1 + w))
         ),
-        "the offset is num_new: it is the number of positions before the new ones, length - num_new.": _lower(
-            lambda n, length: n
+        "you divide by weights[j] - 1, which turns the sign: divide by 1 - weights[j].": _without(
+            lambda w, v, mean: (mean - w * v) / (w - 1)
         ),
-        "nothing is masked: only the last row sees all positions.": _lower(
-            lambda n, length: length
+        "you divide by the number of other keys, as a mean does: divide by the sum of their weights.": (
+            _without(lambda w, v, mean: (mean - w * v) / (len(w) - 1))
         ),
-        "nothing is allowed: each row sees its own position and those before it.": _lower(
-            lambda n, length: -length
+        "you divide by the number of keys, as a mean does: divide by the sum of the weights that are left.": (
+            _without(lambda w, v, mean: (mean - w * v) / len(w))
         ),
-        "this is a bias of 0 and -inf: a mask is True where a row may attend.": _bias(-np.inf),
-        "this is a bias of 0 and -1e9: a mask is True where a row may attend.": _bias(-1e9),
-        "this is a bias of 0 and -10000: a mask is True where a row may attend.": _bias(-1e4),
-        "this is the transpose: rows are the new positions, columns all of them.": lambda n, length: (
-            _right_step(n, length).T
+        "you subtract the whole of value[j], but only weights[j] * value[j] of it is in the output.": (
+            _without(lambda w, v, mean: (mean - v) / (1 - w))
         ),
-        "this is the whole mask: only the last num_new rows are wanted.": lambda n, length: (
-            causal_mask(length)
+        (
+            "you subtract the whole of value[j] and leave the weights as they are: subtract "
+            "weights[j] * value[j], then divide by 1 - weights[j]."
+        ): _without(lambda w, v, mean: mean - v),
+        "you add weights[j] * value[j], so key j counts twice: subtract it.": _without(
+            lambda w, v, mean: (mean + w * v) / (1 - w)
         ),
-        "the columns are the new positions alone: there is one for each of all positions.": lambda n, length: (
-            causal_mask(n)
+        "you add key j a second time, to the output and to the sum of the weights: subtract in both.": (
+            _without(lambda w, v, mean: (mean + w * v) / (1 + w))
         ),
-        "the old positions are hidden: every new one may attend to them all.": _new_only,
-        "the new positions see the old ones alone: each sees itself and the new ones before it, too.": lambda n, length: (
-            np.broadcast_to(np.arange(length) < length - n, (n, length))
+        "you divide by 1 - weights[j] but leave key j in the sum: subtract weights[j] * value[j] first.": (
+            _without(lambda w, v, mean: mean / (1 - w))
         ),
-        "each row sees only its own position, and not what comes before.": lambda n, length: np.eye(
-            n, length, length - n, dtype=bool
+        "you divide only the last term: put the difference in parentheses.": _without(
+            lambda w, v, mean: mean - w * v / (1 - w)
         ),
-        "the rows are in reverse order: the oldest of the new positions comes first.": lambda n, length: (
-            _right_step(n, length)[::-1]
+        "you divide by 1 and then subtract the weight: put 1 - weights[j] in parentheses.": _without(
+            lambda w, v, mean: mean - w * v - w
         ),
-        "the columns are in reverse order: position 0 comes first.": lambda n, length: _right_step(
-            n, length
-        )[:, ::-1],
-        "rows and columns are in reverse order: position 0 comes first.": lambda n, length: (
-            _right_step(n, length)[::-1, ::-1]
+        "you hide nothing, every row is weights @ value: leave key j out of row j.": _without(
+            lambda w, v, mean: np.broadcast_to(mean, v.shape)
         ),
-        "every row sees what the first of the new positions sees: one more for each row.": lambda n, length: (
-            np.broadcast_to(_right_step(n, length)[0], (n, length))
+        "you return the values, what each key alone gives: hide key j and keep the others (is your mask inverted?).": (
+            _without(lambda w, v, mean: v)
         ),
-        "this is one row: there is one for each new position.": lambda n, length: _right_step(
-            n, length
-        )[-1],
-        "each row sees length - num_new + 1 positions, the latest: all before it are allowed.": lambda n, length: (
-            _right_step(n, length) & ~_lower(lambda n, length: -1)(n, length)
+        "you return weights[j] * value[j], the part of key j: hide it and keep the others.": _without(
+            lambda w, v, mean: w * v
+        ),
+        "you return by how much the output changes when key j is hidden: return the output itself.": (
+            _without(lambda w, v, mean: (mean - w * v) / (1 - w) - mean)
+        ),
+        "you return by how much key j changes the output: return the output without it.": _without(
+            lambda w, v, mean: mean - (mean - w * v) / (1 - w)
+        ),
+        (
+            "you give all other keys the same weight: keep their own weights, and divide each row by "
+            "its sum, over axis=1."
+        ): _without(lambda w, v, mean: (v.sum(axis=0) - v) / (len(v) - 1)),
+        "you divide each column by a sum, where each row has one: sum with axis=1 and keepdims=True.": (
+            _left(lambda w, hidden: _others(w, hidden) / (1 - w))
+        ),
+        "you have the weights transposed: row j is without key j, and has weights[i] in column i.": (
+            _left(lambda w, hidden: (_others(w, hidden) / (1 - w)[:, None]).T)
+        ),
+        "you share the weight of key j out equally: dividing by the sum gives each in proportion.": (
+            _left(lambda w, hidden: np.where(hidden, 0, w + w[:, None] / (len(w) - 1)))
+        ),
+        "you take a softmax of weights, but they went through one already: divide by their sum.": (
+            _left(lambda w, hidden: softmax(np.where(hidden, -np.inf, w)))
+        ),
+        "you take a softmax of weights, and one of 0 still counts as exp(0) = 1: divide by their sum.": (
+            _left(lambda w, hidden: softmax(_others(w, hidden)))
+        ),
+        "you hide key j with a score of 0, and exp(0) is 1: before a softmax hide with -inf.": _left(
+            lambda w, hidden: softmax(np.where(hidden, 0, np.log(w)))
+        ),
+        "you set a weight to -inf: that hides a score, before the softmax, but a weight is hidden by 0.": (
+            _left(lambda w, hidden: np.where(hidden, -np.inf, w))
+        ),
+        "you divide -inf by -inf: it hides a score, before the softmax, but a weight is hidden by 0.": (
+            _left(lambda w, hidden: _normalised(np.where(hidden, -np.inf, w)))
+        ),
+        "you hide key j and leave those before it hidden: take a fresh copy for each j.": _left(
+            lambda w, hidden: _normalised(_others(w, np.tri(len(w), dtype=bool)))
+        ),
+        "you hide key j, leave those before it hidden, and do not divide: take a fresh copy for each j.": (
+            _left(lambda w, hidden: _others(w, np.tri(len(w), dtype=bool)))
+        ),
+        (
+            "you leave the keys before j hidden and divide as if j alone were: take a fresh copy for "
+            "each j."
+        ): _left(lambda w, hidden: _others(w, np.tri(len(w), dtype=bool)) / (1 - w)[:, None]),
+        "you hide key j and all after it: the keys after j stay, too.": _left(
+            lambda w, hidden: _normalised(_others(w, ~np.tri(len(w), k=-1, dtype=bool)))
+        ),
+        "you hide key j + 1 in row j: Python counts from 0.": lambda weights, value: np.roll(
+            _right_without(weights, value), -1, axis=0
+        ),
+        "you return the weights that are left: multiply them with value.": lambda weights, value: (
+            _others(weights, np.eye(len(weights), dtype=bool)) / (1 - weights)[:, None]
+        ),
+        "you return row 0 alone: is your return inside the loop?": lambda weights, value: (
+            _right_without(weights, value)[0]
+        ),
+        "you return the last row alone: collect one for each key.": lambda weights, value: (
+            _right_without(weights, value)[-1]
+        ),
+        "you leave out the last row: hide each key once, the last one, too.": lambda weights, value: (
+            _right_without(weights, value)[:-1]
+        ),
+        "you leave out row 0: hide each key once, key 0, too.": lambda weights, value: (
+            _right_without(weights, value)[1:]
+        ),
+        "you divide by weights[j], and where it is 0 you get NaN: only 1 - weights[j] is never 0.": (
+            _where_zero(np.nan)
+        ),
+        "you skip a key of weight 0, but its row is not 0: hiding it changes nothing, so it is weights @ value.": (
+            _where_zero(0)
+        ),
+        "you hide all keys that have the weight of key j: compare positions, not weights.": (
+            _same_weight_hidden
+        ),
+        "you write averages into an array of integers, which cuts them off: make it one of floats.": (
+            _in_the_dtype_of_value
+        ),
+    },
+    clues={
+        r"broadcast (together|input)": (
+            "To give each row its own weight you need a column, weights[:, None]."
+        ),
+        r"core dimension|not aligned": (
+            "Leave key j out of both weights and value (the rows of value are the keys, so your "
+            "np.delete needs axis=0), and write weights @ value."
         ),
     },
 )
@@ -745,5 +875,5 @@ EXERCISES = {
     "influence": INFLUENCE,
     "patches": PATCHES,
     "cross-attention": CROSS_ATTENTION,
-    "step-mask": STEP_MASK,
+    "without-one": WITHOUT_ONE,
 }

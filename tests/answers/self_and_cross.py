@@ -1256,224 +1256,486 @@ def cross_drops_the_padding(x, memory, lengths, w_q, w_k, w_v):
     return cross_vectorised(x, memory[:, :longest], lengths, w_q, w_k, w_v)
 
 
-# step-mask: right
+# without-one: right
 
 
-@BANK.right_for("step-mask")
-def step_by_tri(num_new, length):
-    return np.tri(num_new, length, length - num_new, dtype=bool)
+@BANK.right_for("without-one")
+def without_by_formula(weights, value):
+    w = weights[:, None]
+    return (weights @ value - w * value) / (1 - w)
 
 
-@BANK.right_for("step-mask")
-def step_by_slice(num_new, length):
-    return attnbook.causal_mask(length)[length - num_new :]
+@BANK.right_for("without-one")
+def without_by_delete(weights, value):
+    rows = []
+    for j in range(len(weights)):
+        left = np.delete(weights, j)
+        rows.append(left / left.sum() @ np.delete(value, j, axis=0))
+    return np.stack(rows)
 
 
-@BANK.right_for("step-mask")
-def step_by_positions(num_new, length):
-    position = np.arange(length)
-    return position <= position[-num_new:, None]
+@BANK.right_for("without-one")
+def without_by_boolean_mask(weights, value):
+    result = np.zeros(value.shape)
+    for j in range(len(weights)):
+        kept = np.arange(len(weights)) != j
+        result[j] = np.average(value[kept], axis=0, weights=weights[kept])
+    return result
 
 
-@BANK.right_for("step-mask")
-def step_in_plain_lists(num_new, length):
-    return [[j <= length - num_new + i for j in range(length)] for i in range(num_new)]
+@BANK.right_for("without-one")
+def without_by_masked_scores(weights, value):
+    with np.errstate(divide="ignore"):  # a weight of 0 is a score of -inf
+        scores = np.tile(np.log(weights), (len(weights), 1))
+    np.fill_diagonal(scores, -np.inf)
+    return softmax(scores) @ value
 
 
-@BANK.right_for("step-mask")
-def step_in_loops(num_new, length):
-    mask = np.zeros((num_new, length), dtype=bool)
-    for row in range(num_new):
-        mask[row, : length - num_new + row + 1] = True
-    return mask
+@BANK.right_for("without-one")
+def without_by_einsum(weights, value):
+    kept = 1 - np.eye(len(weights))
+    total = np.einsum("ji,i->j", kept, weights)
+    return np.einsum("ji,i,ic,j->jc", kept, weights, value, 1 / total)
 
 
-@BANK.right_for("step-mask")
-def step_by_what_is_future(num_new, length):
-    return ~np.triu(np.ones((num_new, length)), k=length - num_new + 1).astype(bool)
+@BANK.right_for("without-one")
+def without_in_plain_lists(weights, value):
+    n, d_v = value.shape
+    result = []
+    for j in range(n):
+        total = sum(float(weights[i]) for i in range(n) if i != j)
+        row = [0.0] * d_v
+        for i in range(n):
+            if i != j:
+                for c in range(d_v):
+                    row[c] += float(weights[i]) / total * float(value[i, c])
+        result.append(row)
+    return result
 
 
-@BANK.right_for("step-mask")
-def step_side_by_side(num_new, length):
-    old = np.ones((num_new, length - num_new), dtype=bool)
-    return np.hstack([old, np.tril(np.ones((num_new, num_new), dtype=bool))])
+@BANK.right_for("without-one")
+def without_by_attention_with_the_package(weights, value):
+    with np.errstate(divide="ignore"):
+        key = np.log(weights)[:, None]
+    others = ~np.eye(len(weights), dtype=bool)
+    return attnbook.scaled_dot_product_attention(np.ones_like(key), key, value, others).output
 
 
-# step-mask: wrong
+# without-one: wrong
 
 
-@BANK.wrong_for("step-mask", names="those of the first positions")
-def step_aligned_with_the_first(num_new, length):
-    return np.tril(np.ones((num_new, length), dtype=bool))
+@BANK.wrong_for("without-one", names=r"leave the other weights as they are, and they sum to 1 -")
+def without_only_the_weight_zeroed(weights, value):
+    result = np.zeros(value.shape)
+    for j in range(len(weights)):
+        left = weights.copy()
+        left[j] = 0
+        result[j] = left @ value
+    return result
 
 
-@BANK.wrong_for("step-mask", names="those of the first positions")
-def step_first_rows_of_the_whole(num_new, length):
-    return attnbook.causal_mask(length)[:num_new]
+@BANK.wrong_for("without-one", names=r"leave the other weights as they are, and they sum to 1 -")
+def without_only_the_value_zeroed(weights, value):
+    result = []
+    for j in range(len(weights)):
+        changed = value.copy()
+        changed[j] = 0
+        result.append(weights @ changed)
+    return np.array(result)
 
 
-@BANK.wrong_for("step-mask", names="mask is inverted")
-def step_true_hides(num_new, length):
-    return np.triu(np.ones((num_new, length), dtype=bool), k=length - num_new + 1)
+@BANK.wrong_for("without-one", names=r"leave the other weights as they are, and they sum to 1 -")
+def without_divided_by_the_sum_of_all(weights, value):
+    return (weights @ value - weights[:, None] * value) / weights.sum()
 
 
-@BANK.wrong_for("step-mask", names="upper triangle")
-def step_upper_triangle(num_new, length):
-    return np.triu(np.ones((num_new, length), dtype=bool), k=length - num_new)
+@BANK.wrong_for("without-one", names=r"you multiply by 1 - weights\[j\]")
+def without_multiplied(weights, value):
+    return (weights @ value - weights[:, None] * value) * (1 - weights[:, None])
 
 
-@BANK.wrong_for("step-mask", names="may also attend to itself")
-def step_not_itself(num_new, length):
-    return np.arange(length) < np.arange(length - num_new, length)[:, None]
+@BANK.wrong_for("without-one", names="twice: once makes")
+def without_divided_twice(weights, value):
+    rows = []
+    for j, w in enumerate(weights):
+        left = np.delete(weights, j) / (1 - w)
+        rows.append(left @ np.delete(value, j, axis=0) / (1 - w))
+    return rows
 
 
-@BANK.wrong_for("step-mask", names="sees one position of the future")
-def step_sees_the_next(num_new, length):
-    return np.tri(num_new, length, length - num_new + 1, dtype=bool)
+@BANK.wrong_for("without-one", names=r"divide by weights\[j\], the weight that is gone")
+def without_divided_by_the_hidden_weight(weights, value):
+    w = weights.reshape(-1, 1)
+    return (weights @ value - w * value) / w
 
 
-@BANK.wrong_for("step-mask", names="offset has the wrong sign")
-def step_offset_sign(num_new, length):
-    return np.tril(np.ones((num_new, length), dtype=bool), k=num_new - length)
+@BANK.wrong_for("without-one", names=r"divide by 1 \+ weights\[j\]")
+def without_plus(weights, value):
+    w = weights[:, np.newaxis]
+    return (weights @ value - w * value) / (1 + w)
 
 
-@BANK.wrong_for("step-mask", names="offset is num_new")
-def step_offset_num_new(num_new, length):
-    return np.tri(num_new, length, num_new, dtype=bool)
+@BANK.wrong_for("without-one", names="turns the sign")
+def without_sign(weights, value):
+    w = weights[:, None]
+    return (w * value - weights @ value) / (1 - w)
 
 
-@BANK.wrong_for("step-mask", names="nothing is masked")
-def step_all_true(num_new, length):
-    return np.ones((num_new, length), dtype=bool)
+@BANK.wrong_for("without-one", names="by the number of other keys")
+def without_mean_of_products(weights, value):
+    products = weights[:, None] * value
+    return [np.delete(products, j, axis=0).mean(axis=0) for j in range(len(weights))]
 
 
-@BANK.wrong_for("step-mask", names="nothing is masked")
-def step_offset_length(num_new, length):
-    return np.tri(num_new, length, length, dtype=bool)
+@BANK.wrong_for("without-one", names="by the number of keys")
+def without_mean_over_all_keys(weights, value):
+    others = 1 - np.eye(len(weights))
+    return np.mean(others[:, :, None] * weights[:, None] * value, axis=1)
 
 
-@BANK.wrong_for("step-mask", names="nothing is allowed")
-def step_not_yet_written(num_new, length):
-    return np.zeros((num_new, length), dtype=bool)
+@BANK.wrong_for("without-one", names=r"subtract the whole of value\[j\], but")
+def without_weight_in_the_difference(weights, value):
+    return (weights @ value - value) / (1 - weights)[:, None]
 
 
-@BANK.wrong_for("step-mask", names="bias of 0 and -inf")
-def step_additive(num_new, length):
-    return np.triu(np.full((num_new, length), -np.inf), k=length - num_new + 1)
+@BANK.wrong_for("without-one", names=r"whole of value\[j\] and leave the weights")
+def without_value_subtracted(weights, value):
+    return weights @ value - value
 
 
-@BANK.wrong_for("step-mask", names="bias of 0 and -1e9")
-def step_additive_large_number(num_new, length):
-    return np.where(step_by_tri(num_new, length), 0.0, -1e9)
+@BANK.wrong_for("without-one", names="so key j counts twice")
+def without_added(weights, value):
+    w = weights[:, None]
+    return (weights @ value + w * value) / (1 - w)
 
 
-@BANK.wrong_for("step-mask", names="bias of 0 and -10000")
-def step_additive_as_in_bert(num_new, length):
-    return (1.0 - np.tri(num_new, length, length - num_new)) * -10_000
+@BANK.wrong_for("without-one", names="key j a second time")
+def without_added_in_both(weights, value):
+    twice = np.eye(len(weights)) + 1
+    left = twice * weights
+    return left / left.sum(axis=1, keepdims=True) @ value
 
 
-@BANK.wrong_for("step-mask", names="have dtype float64: make them bool")
-def step_of_floats(num_new, length):
-    return np.tril(np.ones((num_new, length)), k=length - num_new)
+@BANK.wrong_for("without-one", names="leave key j in the sum")
+def without_slices_that_keep_it(weights, value):
+    rows = []
+    for j in range(len(weights)):
+        left = np.concatenate([weights[:j], weights[j:]])
+        rows.append(left @ value / (1 - weights[j]))
+    return rows
 
 
-@BANK.wrong_for("step-mask", names="have dtype int64: make them bool")
-def step_of_integers(num_new, length):
-    return np.tri(num_new, length, length - num_new, dtype=np.int64)
+@BANK.wrong_for("without-one", names="divide only the last term")
+def without_parentheses_above(weights, value):
+    w = weights[:, None]
+    return weights @ value - w * value / (1 - w)
 
 
-@BANK.wrong_for("step-mask", names="this is the transpose")
-def step_transposed(num_new, length):
-    return step_by_tri(num_new, length).T
+@BANK.wrong_for("without-one", names="divide by 1 and then subtract")
+def without_parentheses_below(weights, value):
+    w = weights[:, None]
+    return (weights @ value - w * value) / 1 - w
 
 
-@BANK.wrong_for("step-mask", names="whole mask")
-def step_whole(num_new, length):
-    return np.tri(length, dtype=bool)
+@BANK.wrong_for("without-one", names="you hide nothing")
+def without_hiding(weights, value):
+    return [weights / weights.sum() @ value for _ in weights]
 
 
-@BANK.wrong_for("step-mask", names="columns are the new positions alone")
-def step_square(num_new, length):
-    return np.tri(num_new, dtype=bool)
+@BANK.wrong_for("without-one", names="you return the values")
+def without_mask_inverted(weights, value):
+    left = np.where(np.eye(len(weights), dtype=bool), weights, 0)
+    return left / left.sum(axis=1, keepdims=True) @ value
 
 
-@BANK.wrong_for("step-mask", names="old positions are hidden")
-def step_hides_the_old(num_new, length):
-    old = np.zeros((num_new, length - num_new), dtype=bool)
-    return np.concatenate([old, np.tri(num_new, dtype=bool)], axis=1)
+@BANK.wrong_for("without-one", names=r"the part of key j")
+def without_only_the_part_of_key_j(weights, value):
+    return np.diag(weights) @ value
 
 
-@BANK.wrong_for("step-mask", names="see the old ones alone")
-def step_hides_the_new(num_new, length):
-    mask = np.zeros((num_new, length), dtype=bool)
-    mask[:, : length - num_new] = True
-    return mask
+@BANK.wrong_for("without-one", names="by how much the output changes")
+def without_as_a_difference(weights, value):
+    return without_by_delete(weights, value) - weights @ value
 
 
-@BANK.wrong_for("step-mask", names="only its own position")
-def step_only_itself(num_new, length):
-    return np.eye(length, dtype=bool)[-num_new:]
+@BANK.wrong_for("without-one", names="by how much key j changes")
+def without_as_an_influence(weights, value):
+    return weights @ value - without_by_formula(weights, value)
 
 
-@BANK.wrong_for("step-mask", names="rows are in reverse order: the oldest")
-def step_newest_first(num_new, length):
-    return step_by_tri(num_new, length)[::-1]
+@BANK.wrong_for("without-one", names="all other keys the same weight")
+def without_mean_of_the_others(weights, value):
+    return [np.delete(value, j, axis=0).mean(axis=0) for j in range(len(weights))]
 
 
-@BANK.wrong_for("step-mask", names="rows are in reverse order: the oldest")
-def step_counting_back(num_new, length):
-    return np.arange(length) < length - np.arange(num_new)[:, None]
+@BANK.wrong_for("without-one", names="divide each row by its sum, over axis=1")
+def without_normalised_over_axis_0(weights, value):
+    left = (1 - np.eye(len(weights))) * weights
+    return left / left.sum(axis=0) @ value
 
 
-@BANK.wrong_for("step-mask", names="the columns are in reverse order")
-def step_columns_reversed(num_new, length):
-    return np.fliplr(step_by_tri(num_new, length))
+@BANK.wrong_for("without-one", names="keepdims=True")
+def without_keepdims(weights, value):
+    left = (1 - np.eye(len(weights))) * weights
+    return left / left.sum(axis=1) @ value
 
 
-@BANK.wrong_for("step-mask", names="rows and columns are in reverse order")
-def step_turned_around(num_new, length):
-    return np.triu(np.ones((num_new, length), dtype=bool))
+@BANK.wrong_for("without-one", names="weights transposed")
+def without_transposed_weights(weights, value):
+    n = len(weights)
+    left = np.zeros((n, n))
+    for j in range(n):
+        left[:, j] = weights / (1 - weights[j])
+        left[j, j] = 0
+    return left @ value
 
 
-@BANK.wrong_for("step-mask", names="what the first of the new positions sees")
-def step_same_row_for_all(num_new, length):
-    return np.tile(np.arange(length) <= length - num_new, (num_new, 1))
+@BANK.wrong_for("without-one", names="weight of key j out equally")
+def without_shared_equally(weights, value):
+    n = len(weights)
+    result = np.zeros(value.shape)
+    for j in range(n):
+        left = weights + weights[j] / (n - 1)
+        left[j] = 0
+        result[j] = left @ value
+    return result
 
 
-@BANK.wrong_for("step-mask", names="this is one row")
-def step_of_the_last(num_new, length):
-    return np.ones(length, dtype=bool)
+@BANK.wrong_for("without-one", names="went through one already")
+def without_softmax_of_the_rest(weights, value):
+    return [
+        softmax(np.delete(weights, j)) @ np.delete(value, j, axis=0) for j in range(len(weights))
+    ]
 
 
-@BANK.wrong_for("step-mask", names="all before it are allowed")
-def step_window(num_new, length):
-    mask = np.zeros((num_new, length), dtype=bool)
-    for i in range(num_new):
-        mask[i, i : length - num_new + i + 1] = True
-    return mask
+@BANK.wrong_for("without-one", names=r"one of 0 still counts as exp\(0\) = 1")
+def without_softmax_of_zeroed_weights(weights, value):
+    left = np.tile(weights, (len(weights), 1))
+    np.fill_diagonal(left, 0)
+    return softmax(left) @ value
 
 
-@BANK.wrong_for("step-mask", names="fixed in the code")
-def step_offset_from_the_first_example(num_new, length):
-    return np.tri(num_new, length, 2, dtype=bool)
+@BANK.wrong_for("without-one", names="with a score of 0")
+def without_scores_masked_by_zero(weights, value):
+    scores = np.tile(np.log(weights), (len(weights), 1))
+    np.fill_diagonal(scores, 0)
+    return softmax(scores) @ value
 
 
-@BANK.wrong_for("step-mask", names="is a return missing")
-def step_without_return(num_new, length):
-    np.tri(num_new, length, length - num_new, dtype=bool)
+@BANK.wrong_for("without-one", names="you set a weight to -inf")
+def without_weights_of_minus_infinity(weights, value):
+    left = np.tile(weights, (len(weights), 1))
+    np.fill_diagonal(left, -np.inf)
+    return left @ value
 
 
-@BANK.wrong_for("step-mask", symptom=r"shape of result is \(1, 5, 7\)")
-def step_with_a_batch_axis(num_new, length):
-    return step_by_tri(num_new, length)[None]
+@BANK.wrong_for("without-one", names="you divide -inf by -inf")
+def without_weights_of_minus_infinity_normalised(weights, value):
+    result = np.zeros(value.shape)
+    for j in range(len(weights)):
+        left = weights.copy()
+        left[j] = -np.inf
+        result[j] = left / left.sum() @ value
+    return result
 
 
-@BANK.wrong_for("step-mask", symptom=r"shape of result is \(2, 7\)")
-def step_rows_that_are_not_new(num_new, length):
-    return attnbook.causal_mask(length)[num_new:]
+@BANK.wrong_for("without-one", names="weights was changed in place")
+def without_a_copy(weights, value):
+    result = np.zeros(value.shape)
+    for j in range(len(weights)):
+        weights[j] = 0
+        result[j] = weights @ value / weights.sum()
+    return result
 
 
-@BANK.wrong_for("step-mask", symptom=r"result\[0, 0\] is False, expected True")
-def step_sliding_window_of_two(num_new, length):
-    distance = np.arange(length - num_new, length)[:, None] - np.arange(length)
-    return (distance >= 0) & (distance < 2)
+@BANK.wrong_for("without-one", names="value was changed in place")
+def without_a_copy_of_value(weights, value):
+    result = np.zeros(value.shape)
+    for j in range(len(weights)):
+        value[j] = 0
+        result[j] = weights @ value / (1 - weights[j])
+    return result
+
+
+@BANK.wrong_for("without-one", names="leave those before it hidden: take a fresh copy")
+def without_a_fresh_copy(weights, value):
+    left, result = weights.copy(), np.zeros(value.shape)
+    for j in range(len(weights)):
+        left[j] = 0
+        left /= left.sum()
+        result[j] = left @ value
+    return result
+
+
+@BANK.wrong_for("without-one", names="leave those before it hidden, and do not divide")
+def without_a_fresh_copy_or_a_sum(weights, value):
+    left, result = weights.copy(), []
+    for j in range(len(weights)):
+        left[j] = 0
+        result.append(left @ value)
+    return np.array(result)
+
+
+@BANK.wrong_for("without-one", names="divide as if j alone were")
+def without_a_fresh_copy_of_value(weights, value):
+    left, result = value.copy(), []
+    for j in range(len(weights)):
+        left[j] = 0
+        result.append(weights @ left / (1 - weights[j]))
+    return np.array(result)
+
+
+@BANK.wrong_for("without-one", names="hide key j and all after it")
+def without_the_rest(weights, value):
+    return [weights[:j] @ value[:j] / weights[:j].sum() for j in range(len(weights))]
+
+
+@BANK.wrong_for("without-one", names=r"hide key j \+ 1 in row j")
+def without_counting_from_one(weights, value):
+    n = len(weights)
+    result = np.zeros(value.shape)
+    for j in range(n):
+        kept = [i for i in range(n) if i != (j + 1) % n]
+        result[j] = weights[kept] @ value[kept] / weights[kept].sum()
+    return result
+
+
+@BANK.wrong_for("without-one", names="you return the weights that are left")
+def without_mixing(weights, value):
+    left = weights * ~np.eye(len(weights), dtype=bool)
+    return left / left.sum(axis=1, keepdims=True)
+
+
+@BANK.wrong_for("without-one", names="return inside the loop")
+def without_leaving_the_loop(weights, value):
+    for j in range(len(weights)):
+        left = np.delete(weights, j)
+        return left @ np.delete(value, j, axis=0) / left.sum()
+
+
+@BANK.wrong_for("without-one", names="last row alone")
+def without_collecting(weights, value):
+    for j in range(len(weights)):
+        left = np.delete(weights, j)
+        row = left @ np.delete(value, j, axis=0) / left.sum()
+    return row
+
+
+@BANK.wrong_for("without-one", names="leave out the last row")
+def without_the_last_row(weights, value):
+    rows = []
+    for j in range(len(weights) - 1):
+        left = np.delete(weights, j)
+        rows.append(left @ np.delete(value, j, axis=0) / left.sum())
+    return np.array(rows)
+
+
+@BANK.wrong_for("without-one", names="leave out row 0")
+def without_the_first_row(weights, value):
+    rows = []
+    for j in range(1, len(weights)):
+        left = np.delete(weights, j)
+        rows.append(left @ np.delete(value, j, axis=0) / left.sum())
+    return np.array(rows)
+
+
+@BANK.wrong_for("without-one", names="where it is 0 you get NaN")
+def without_odds(weights, value):
+    w = weights[:, None]
+    return (weights @ value / w - value) / (1 / w - 1)
+
+
+@BANK.wrong_for("without-one", names="you skip a key of weight 0")
+def without_skipping(weights, value):
+    result = np.zeros(value.shape)
+    for j in range(len(weights)):
+        if weights[j] == 0:
+            continue
+        kept = np.arange(len(weights)) != j
+        result[j] = weights[kept] @ value[kept] / weights[kept].sum()
+    return result
+
+
+@BANK.wrong_for("without-one", names="compare positions, not weights")
+def without_its_twin(weights, value):
+    rows = []
+    for w in weights:
+        kept = weights != w
+        rows.append(weights[kept] @ value[kept] / weights[kept].sum())
+    return rows
+
+
+@BANK.wrong_for("without-one", names="array of integers, which cuts them off")
+def without_floats(weights, value):
+    result = np.zeros_like(value)
+    for j in range(len(weights)):
+        left = np.delete(weights, j)
+        result[j] = left @ np.delete(value, j, axis=0) / left.sum()
+    return result
+
+
+@BANK.wrong_for("without-one", names=r"need a column, weights\[:, None\]")
+def without_a_column(weights, value):
+    return (weights @ value - weights * value) / (1 - weights)
+
+
+@BANK.wrong_for("without-one", names=r"need a column, weights\[:, None\]")
+def without_a_column_below(weights, value):
+    return (weights @ value - weights[:, None] * value) / (1 - weights)
+
+
+@BANK.wrong_for("without-one", names="Leave key j out of both")
+def without_the_weight_alone(weights, value):
+    return [np.delete(weights, j) / (1 - weights[j]) @ value for j in range(len(weights))]
+
+
+@BANK.wrong_for("without-one", names="np.delete needs axis=0")
+def without_axis(weights, value):
+    rows = [
+        np.dot(np.delete(weights, j), np.delete(value, j)) / (1 - weights[j])
+        for j in range(len(weights))
+    ]
+    return np.array(rows)
+
+
+@BANK.wrong_for("without-one", names="size fixed in your code")
+def without_a_sixth_key(weights, value):
+    result = np.zeros(value.shape)
+    for j in range(5):
+        left = np.delete(weights, j)
+        result[j] = left @ np.delete(value, j, axis=0) / left.sum()
+    return result
+
+
+@BANK.wrong_for("without-one", names="is a return missing")
+def without_return(weights, value):
+    (weights @ value - weights[:, None] * value) / (1 - weights[:, None])
+
+
+@BANK.wrong_for("without-one", symptom=r"shape of result is \(5, 4, 3\), expected \(5, 3\)")
+def without_summing(weights, value):
+    products = weights[:, None] * value
+    return [np.delete(products, j, axis=0) / (1 - w) for j, w in enumerate(weights)]
+
+
+@BANK.wrong_for("without-one", symptom=r"shape of result is \(4, 3\), expected \(5, 3\)")
+def without_dropped_rows(weights, value):
+    worst = weights.argmax()
+    left = np.delete(weights, worst)
+    return left[:, None] / left.sum() * np.delete(value, worst, axis=0)
+
+
+@BANK.wrong_for("without-one", symptom=r"last two axes swapped")
+def without_transposed_result(weights, value):
+    return (weights @ value - weights[:, None] * value).T / (1 - weights)
+
+
+@BANK.wrong_for("without-one", symptom=r"shape of result is \(11,\), expected \(11, 1\)")
+def without_axes_of_length_one(weights, value):
+    return np.squeeze(without_by_formula(weights, value))
+
+
+@BANK.wrong_for("without-one", symptom=r"result\[\d, \d\] is .*, expected .*by hand")
+def without_squared_weights(weights, value):
+    left = (1 - np.eye(len(weights))) * weights**2
+    return left / left.sum(axis=1, keepdims=True) @ value

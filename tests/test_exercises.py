@@ -480,6 +480,33 @@ def test_the_clue_of_an_exercise_comes_before_the_general_one(make_toy):
     assert "swapaxes" in verdict("toy", lambda x: x @ x)
 
 
+# Results of several arrays, or of an array with several axes
+
+
+def test_the_arrays_that_are_right_are_named_together(make_toy):
+    names = ("one", "two", "three", "four")
+    make_toy(lambda x: (x, x, x, x), [({"x": np.arange(3.0)}, "the hint")], returns=names)
+    message = "toy: you have two, three and four right, but one[0] is 1, expected 0. the hint"
+    assert verdict("toy", lambda x: (x + 1, x, x, x)) == message
+    message = "toy: you have three and four right, but two[2] is 4, expected 2. the hint"
+    assert verdict("toy", lambda x: (x + 1, 2 * x, x, x)) == message
+    message = "toy: you have four right, but three[2] is 4, expected 2. the hint"
+    assert verdict("toy", lambda x: (x, x, 2 * x, x)) == message
+    assert verdict("toy", lambda x: (x, x, x, 2 * x)) == "toy: four[2] is 4, expected 2. the hint"
+
+
+@pytest.mark.parametrize(
+    ("more", "leading"), [({}, "sequence of the batch"), ({"leading": "head"}, "head")]
+)
+def test_an_answer_that_is_right_along_part_of_the_first_axis_is_told_so(make_toy, more, leading):
+    def first_only(x):
+        return x * np.array([1, 2, 3])[:, None, None]
+
+    make_toy(lambda x: x, [({"x": np.ones((3, 5, 7))}, "the hint")], **more)
+    message = f"toy: result is right for the first {leading}, but not for all. the hint"
+    assert verdict("toy", first_only) == message
+
+
 # Results that are not arrays of numbers
 
 

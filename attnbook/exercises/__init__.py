@@ -32,6 +32,7 @@ class Exercise:
     think of when the answer fails there and no known mistake explains it. ``mistakes``
     maps a hint to a function that computes what that mistake would return. ``returns`` names
     the arrays of a result, and ``boolean`` says that they must be boolean, not ones and zeros.
+    ``leading`` says what the first axis counts in a result of three axes or more.
     ``clues`` maps a regular expression to what to think of when an answer raises an error with
     such a message.
     """
@@ -43,6 +44,7 @@ class Exercise:
     returns: tuple[str, ...] = ("result",)
     rows_sum_to_one: bool = False
     boolean: bool = False
+    leading: str = "sequence of the batch"
     clues: dict[str, str] = field(default_factory=dict)
 
 

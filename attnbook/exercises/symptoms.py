@@ -99,7 +99,7 @@ def describe(exercise, result, expected, hint):
         return f"{exercise.call} returned None: is a return missing?"
     parts = _parts(result, len(expected))
     if len(parts) != len(expected):
-        wanted = " and ".join(exercise.returns)
+        wanted = _listed(exercise.returns)
         return f"{exercise.call} must return {len(expected)} arrays, {wanted}; got {len(parts)}."
     for name, part in zip(exercise.returns, parts, strict=True):
         if _to_array(part) is None:
@@ -126,9 +126,11 @@ def describe(exercise, result, expected, hint):
     # The last array that is wrong: wrong weights explain a wrong output.
     exact = exercise.rows_sum_to_one
     wrong = max(i for i in range(len(got)) if not same(got[i : i + 1], expected[i : i + 1], exact))
-    right = "".join(f"the {name} are right, but " for name in exercise.returns[wrong + 1 :])
+    others = _listed(exercise.returns[wrong + 1 :])
+    right = f"you have {others} right, but " if others else ""
     show = (lambda number: str(bool(number))) if exercise.boolean else "{:.3g}".format
-    return right + _difference(exercise.returns[wrong], got[wrong], expected[wrong], hint, show)
+    name = exercise.returns[wrong]
+    return right + _difference(name, got[wrong], expected[wrong], hint, show, exercise.leading)
 
 
 def _weights_problem(got, expected, hint):
@@ -144,16 +146,20 @@ def _weights_problem(got, expected, hint):
     return f"a key that should get no weight gets {leak:.3g}. {clue}" if leak else None
 
 
-def _difference(name, got, expected, hint, show):
+def _difference(name, got, expected, hint, show, leading):
     """Say where, and by how much, two arrays of the same shape differ."""
     if got.ndim > 2 and same((got[0],), (expected[0],)):
-        return f"{name} is right for the first sequence of the batch, but not for all. {hint}"
+        return f"{name} is right for the first {leading}, but not for all. {hint}"
     gap = np.abs(got - expected)
     if gap.max() < 0.01 * np.abs(expected).max():
         return f"{name} is off by {gap.max():.1g}: is a number rounded, or a small one added?"
     where = _index_of_largest(gap)
     place = f"[{', '.join(map(str, where))}]" if where else ""
     return f"{name}{place} is {show(got[where])}, expected {show(expected[where])}. {hint}"
+
+
+def _listed(names):
+    return " and ".join(", ".join(names).rsplit(", ", 1))
 
 
 def _index_of_largest(array):

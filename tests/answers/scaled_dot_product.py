@@ -686,7 +686,7 @@ def attention_of_the_first_sequence(query, key, value):
     return np.repeat(output, len(query), axis=0), np.repeat(weights, len(query), axis=0)
 
 
-@BANK.wrong_for("attention", names=r"the weights are right, but output\[")
+@BANK.wrong_for("attention", names=r"you have weights right, but output\[")
 def attention_scales_the_output_too(query, key, value):
     weights = softmax_vectorised(scores_with_matmul(query, key))
     return weights @ value / np.sqrt(key.shape[-1]), weights

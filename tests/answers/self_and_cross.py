@@ -1244,7 +1244,7 @@ def cross_of_the_first_sequence(x, memory, lengths, w_q, w_k, w_v):
     return np.repeat(output, len(x), axis=0), np.repeat(weights, len(x), axis=0)
 
 
-@BANK.wrong_for("cross-attention", symptom="the weights are right, but output")
+@BANK.wrong_for("cross-attention", symptom="you have weights right, but output")
 def cross_output_scaled(x, memory, lengths, w_q, w_k, w_v):
     output, weights = cross_vectorised(x, memory, lengths, w_q, w_k, w_v)
     return output / np.sqrt(w_q.shape[1]), weights

@@ -75,8 +75,26 @@ def _softmax_then_scale(query, key):
     return right_softmax(dot(query, key)) / np.sqrt(query.shape[-1])
 
 
-# Of attention(query, key, value), wherever the three come from.
-ATTENTION_MISTAKES = {
+_RETURNED = {
+    "weights and output are swapped: return output first.": lambda output, weights: (
+        weights,
+        output,
+    ),
+    "these are weights only: return both, output and weights.": lambda output, weights: weights,
+    "this is the output only: return both, output and weights.": lambda output, weights: output,
+}
+
+
+def returned_wrongly(attention):
+    """Return the mistakes in what a right attention, whatever it takes, returns."""
+    return {
+        hint: lambda *arguments, pick=pick: pick(*attention(*arguments))
+        for hint, pick in _RETURNED.items()
+    }
+
+
+# Of attention(query, key, value) that returns both, wherever the three come from.
+MIXING_MISTAKES = {
     "the scores are not scaled: divide by sqrt(d_k) before the softmax.": mixed(
         lambda q, k: right_softmax(dot(q, k))
     ),
@@ -129,9 +147,6 @@ ATTENTION_MISTAKES = {
     "the scores are divided by sqrt(len_k): the scale is the key size, d_k = key.shape[-1].": mixed(
         lambda q, k: right_softmax(dot(q, k) / np.sqrt(k.shape[-2]))
     ),
-    "the scores are divided by sqrt(d_v): the scale is the key size, d_k = key.shape[-1].": lambda q, k, v: (
-        mixed(lambda q, k: right_softmax(dot(q, k) / np.sqrt(v.shape[-1])))(q, k, v)
-    ),
     "the sign of the scores is turned: a key like its query gets a high score.": mixed(
         lambda q, k: right_softmax(-scaled(q, k))
     ),
@@ -166,15 +181,15 @@ ATTENTION_MISTAKES = {
         right_softmax(scaled(q, k)) @ v,
         scaled(q, k),
     ),
-    "weights and output are swapped: return output first.": lambda q, k, v: (
-        scaled_dot_product_attention(q, k, v)[::-1]
+}
+
+# The same, where d_v need not be d_k.
+ATTENTION_MISTAKES = {
+    **MIXING_MISTAKES,
+    "the scores are divided by sqrt(d_v): the scale is the key size, d_k = key.shape[-1].": lambda q, k, v: (
+        mixed(lambda q, k: right_softmax(dot(q, k) / np.sqrt(v.shape[-1])))(q, k, v)
     ),
-    "these are weights only: return both, output and weights.": lambda q, k, v: (
-        scaled_dot_product_attention(q, k, v).weights
-    ),
-    "this is the output only: return both, output and weights.": lambda q, k, v: (
-        scaled_dot_product_attention(q, k, v).output
-    ),
+    **returned_wrongly(scaled_dot_product_attention),
 }
 
 

@@ -14,6 +14,7 @@ from attnbook.exercises.mistakes import (
     masked,
     mixed,
     projection,
+    returned_wrongly,
     scaled,
 )
 from attnbook.functional import scaled_dot_product_attention, softmax
@@ -621,13 +622,7 @@ CROSS_ATTENTION = Exercise(
         "the scores are divided by sqrt(len_k): d_k is w_q.shape[1].": _rescaled(
             lambda x, memory, w_q: memory.shape[1] ** -0.5
         ),
-        "weights and output are swapped: return output first.": lambda *a: _right_cross(*a)[::-1],
-        "these are weights only: return both, output and weights.": lambda *a: (
-            _right_cross(*a).weights
-        ),
-        "this is the output only: return both, output and weights.": lambda *a: (
-            _right_cross(*a).output
-        ),
+        **returned_wrongly(_right_cross),
         **{hint: _weighed(weigh) for hint, weigh in MASKING_MISTAKES.items()},
     },
     rows_sum_to_one=True,

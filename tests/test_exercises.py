@@ -193,7 +193,17 @@ def test_the_inputs_come_in_more_than_one_size(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["softmax", "scores", "attention", "causal", "masked-softmax", "cross-attention"]
+    "name",
+    [
+        "softmax",
+        "scores",
+        "attention",
+        "causal",
+        "masked-softmax",
+        "cross-attention",
+        "split-heads",
+        "multi-head",
+    ],
 )
 def test_every_input_is_a_batch(name):
     for arguments in cases_of(name):
@@ -216,7 +226,7 @@ def test_axes_of_the_first_inputs_have_different_lengths():
 
 
 @pytest.mark.parametrize(
-    "name", ["softmax", "attention", "causal", "masked-softmax", "self-attention"]
+    "name", ["softmax", "attention", "causal", "masked-softmax", "self-attention", "multi-head"]
 )
 def test_weights_of_the_first_inputs_are_not_saturated(name):
     # With one weight near 1, softmax and argmax look alike, and a scale does not show.
@@ -389,6 +399,48 @@ def test_hidden_keys_have_weights_of_every_kind():
     assert any(len(np.unique(weights)) < len(weights) for weights, _ in cases)
     assert {value.dtype.kind for _, value in cases} == {"f", "i"}
     assert 1 in {value.shape[1] for _, value in cases}
+
+
+# The inputs of the chapter Split one attention into many heads
+
+
+def head_sizes(name):
+    """Return (batch or none, len, num_heads, head_dim) of each input."""
+    if name == "merge-heads":
+        return [np.array(c["heads"].shape)[[0, 2, 1, 3]].tolist() for c in cases_of(name)]
+    if name == "head-contributions":
+        return [np.array(c["heads"].shape)[[1, 0, 2]].tolist() for c in cases_of(name)]
+    shapes = [(*c["x"].shape, c["num_heads"]) for c in cases_of(name)]
+    return [[batch, length, n, d_model // n] for batch, length, d_model, n in shapes]
+
+
+@pytest.mark.parametrize("name", ["split-heads", "merge-heads", "multi-head", "head-contributions"])
+def test_no_two_sizes_of_heads_are_the_same(name):
+    sizes = head_sizes(name)
+    for case in sizes:
+        assert len(set(case)) == len(case)
+    assert any(case[-2] > case[-1] > 1 for case in sizes)  # a swap of the two shows
+    assert any(1 < case[-2] < case[-1] for case in sizes)
+    assert any(case[-2] == 1 for case in sizes)
+
+
+def test_contributions_are_mixed_by_a_square_matrix_and_by_others_and_add_up():
+    shapes = [c["w_o"].shape for c in cases_of("head-contributions")]
+    assert shapes[0][0] == shapes[0][1]  # columns for rows: wrong numbers, not an error
+    assert all(rows != columns for rows, columns in shapes[1:])
+    for heads, w_o in (c.values() for c in cases_of("head-contributions")):
+        parts = EXERCISES["head-contributions"].reference(heads, w_o)
+        np.testing.assert_allclose(parts.sum(axis=0), np.concatenate(list(heads), axis=1) @ w_o)
+
+
+def test_packed_weights_do_what_the_matrices_do():
+    for packed, out in (c.values() for c in cases_of("packed-weights")):
+        d_model = len(out)
+        assert d_model != 3  # where (d_model, 3, d_model) has the shape of the three blocks
+        x = np.random.default_rng(1).standard_normal((11, d_model))
+        *qkv, w_o = EXERCISES["packed-weights"].reference(packed, out)
+        np.testing.assert_allclose(np.hstack([x @ w for w in qkv]), x @ packed.T)
+        np.testing.assert_allclose(x @ w_o, x @ out.T)
 
 
 # The known mistakes: each is wrong, and told apart from the others

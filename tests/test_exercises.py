@@ -443,6 +443,53 @@ def test_packed_weights_do_what_the_matrices_do():
         np.testing.assert_allclose(x @ w_o, x @ out.T)
 
 
+# The inputs of the chapter Tell positions apart with sine and cosine
+
+
+@pytest.mark.parametrize("name", ["sinusoidal", "rotation", "offset-score", "reversal"])
+def test_bases_and_widths_are_of_several_kinds(name):
+    bases = [c["base"] for c in cases_of(name)]
+    assert bases[0] != 10000  # so that a fixed one shows
+    assert {type(base) for base in bases} == {int, float}
+    widths = [c["d_model"] for c in cases_of(name)]
+    assert all(d_model % 2 == 0 for d_model in widths)
+    assert widths[0] >= 10  # wide enough for pairs of every kind: first, last and between
+    assert 2 in widths
+
+
+def test_positions_are_added_where_no_shape_tells_batch_from_length_and_where_it_does():
+    shapes = [c["x"].shape for c in cases_of("add-positions")]
+    assert shapes[0][0] == shapes[0][1] != shapes[0][2]
+    assert all(len(set(shape)) == 3 for shape in shapes[1:])
+    assert {c["x"].dtype.kind for c in cases_of("add-positions")} == {"f", "i"}
+
+
+@pytest.mark.parametrize("name", ["rotation", "offset-score"])
+def test_offsets_are_positive_negative_and_zero(name):
+    offsets = [c["offset"] for c in cases_of(name)]
+    assert {int(np.sign(offset)) for offset in offsets} == {-1, 0, 1}
+    assert offsets[0] > 0
+
+
+def test_some_offset_score_is_negative_and_none_is_a_cosine_similarity():
+    cases = [tuple(c.values()) for c in cases_of("offset-score")]
+    scores = [EXERCISES["offset-score"].reference(*case) for case in cases]
+    assert min(scores) < -0.5
+    assert scores[0] > 1  # no cosine similarity, and no absolute value
+
+
+def test_the_encodings_of_a_sequence_leave_one_matrix_that_reverses_it():
+    # Else an answer that is fitted to them would be right, and not the same.
+    for case in cases_of("reversal"):
+        encoding = EXERCISES["sinusoidal"].reference(**case)
+        assert len(encoding) > encoding.shape[1]
+        assert np.linalg.cond(encoding) < 1e7
+        reversal = EXERCISES["reversal"].reference(**case)
+        np.testing.assert_allclose(encoding @ reversal.T, encoding[::-1], atol=1e-9)
+        moved = EXERCISES["rotation"].reference(case["length"] - 1, case["d_model"], case["base"])
+        assert not np.allclose(reversal, moved, atol=0.1)
+
+
 # The known mistakes: each is wrong, and told apart from the others
 
 

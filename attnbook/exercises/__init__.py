@@ -90,13 +90,20 @@ def check(name: str, answer: Callable) -> None:
 
 
 def _all_exercises():
-    from attnbook.exercises import multi_head, scaled_dot_product, self_and_cross, why_attention
+    from attnbook.exercises import (
+        multi_head,
+        scaled_dot_product,
+        self_and_cross,
+        sinusoidal_encoding,
+        why_attention,
+    )
 
     return {
         **why_attention.EXERCISES,
         **scaled_dot_product.EXERCISES,
         **self_and_cross.EXERCISES,
         **multi_head.EXERCISES,
+        **sinusoidal_encoding.EXERCISES,
     }
 
 

@@ -10,6 +10,9 @@ PAGES  := $(wildcard book/*.ipynb)
 JOBS   ?= 2
 PORT   ?= 8000
 
+# The matrices here are small: threads of two notebooks at once would only wait for each other.
+export OMP_NUM_THREADS ?= 1
+
 # What a chapter's outputs depend on besides its own cells. Jupyter Book does not see a change
 # here, so the build forgets its cached runs and pages when this fingerprint changes.
 INPUTS = $(shell find attnbook book/_ext book/_static book/references.bib -type f \

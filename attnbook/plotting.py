@@ -9,6 +9,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.transforms import Bbox
 from numpy.typing import ArrayLike, NDArray
 
 from attnbook._checks import check_mask
@@ -22,11 +25,27 @@ def use_style() -> None:
     The only function here that changes global settings; each chapter calls it once.
     """
     plt.style.use("attnbook.attnbook")
+    plt.rcParams["figure.hooks"] = ["attnbook.plotting:_steady"]
     ipython = sys.modules.get("IPython")
     if ipython and ipython.get_ipython():
         from matplotlib_inline.backend_inline import set_matplotlib_formats
 
         set_matplotlib_formats("svg", metadata={"Date": None})
+
+
+class _SteadyLayout(ConstrainedLayoutEngine):
+    # The solver's last bits follow memory addresses, and SVG names clip paths after positions:
+    # unrounded, the same figure differs from run to run.
+    def execute(self, fig):
+        layouts = super().execute(fig)
+        for ax in fig.axes:
+            corners = ax.get_position(original=True).get_points().round(6)
+            ax._set_position(Bbox(corners), which="original")
+        return layouts
+
+
+def _steady(figure: Figure) -> None:
+    figure.set_layout_engine(_SteadyLayout())
 
 
 def attention_heatmap(

@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 
 from attnbook.layers import MultiHeadAttention
 
-_WHOLE_LAYER, _SINGLE_HEADS, _LAYERS_ENTERED = 3, ((0, 2), (1, 8)), (0, 1, 3)
-
 
 class HeadProjections(NamedTuple):
     """Projections of one head, applied as ``x @ w_q + b_q``: (384, 32) and (32,)."""
@@ -68,7 +66,7 @@ def tokens(sentence: str) -> tuple[str, ...]:
     >>> tokens(sentences()[4])[:5]
     ('[CLS]', 'words', 'gain', 'their', 'meaning')
     """
-    return tuple(_facts()["sentences"][_checked(sentence)])
+    return tuple(_facts()["sentences"][sentences()[_number(sentence)]])
 
 
 def hidden_states(sentence: str, layer: int) -> NDArray[np.float64]:
@@ -94,8 +92,8 @@ def hidden_states(sentence: str, layer: int) -> NDArray[np.float64]:
     >>> hidden_states(sentences()[0], layer=3).shape
     (16, 384)
     """
-    number = list(_facts()["sentences"]).index(_checked(sentence))
-    if layer not in _LAYERS_ENTERED:
+    number = _number(sentence)
+    if not _is(layer, 0, 1, 3):
         raise ValueError(f"layer ({layer}) must be 0, 1 or 3: the others are not shipped")
     return _stored(f"sentence{number}.layer{layer}")
 
@@ -122,8 +120,7 @@ def recorded_weights(sentence: str) -> NDArray[np.float64]:
     >>> recorded_weights(sentences()[0])[3, 1, it, animal].round(2)
     np.float64(0.68)
     """
-    number = list(_facts()["sentences"]).index(_checked(sentence))
-    return _stored(f"sentence{number}.weights")
+    return _stored(f"sentence{_number(sentence)}.weights")
 
 
 def head_projections(layer: int, head: int) -> HeadProjections:
@@ -148,11 +145,11 @@ def head_projections(layer: int, head: int) -> HeadProjections:
     >>> head_projections(layer=3, head=1).w_q.shape
     (384, 32)
     """
-    if (layer, head) in _SINGLE_HEADS:
+    if (_is(layer, 0) and _is(head, 2)) or (_is(layer, 1) and _is(head, 8)):
         return HeadProjections(
             *(_stored(f"layer{layer}.head{head}.{name}") for name in HeadProjections._fields)
         )
-    if layer != _WHOLE_LAYER or head not in range(12):
+    if not (_is(layer, 3) and _is(head, *range(12))):
         raise ValueError(
             f"head ({head}) of layer ({layer}) is not shipped; there are head 2 of layer 0, "
             "head 8 of layer 1, and heads 0 to 11 of layer 3"
@@ -187,7 +184,7 @@ def multi_head_attention(layer: int) -> MultiHeadAttention:
     >>> layer(x).weights.shape
     (12, 16, 16)
     """
-    if layer != _WHOLE_LAYER:
+    if not _is(layer, 3):
         raise ValueError(f"layer ({layer}) must be 3, the one that is shipped whole")
     names = [f"{kind}_{letter}" for letter in "qkvo" for kind in "wb"]
     return MultiHeadAttention(
@@ -227,7 +224,13 @@ def _stored(name):
     return _halves()[name].astype(np.float64)  # a copy: nobody can change what is stored
 
 
-def _checked(sentence):
-    if sentence not in _facts()["sentences"]:
+def _number(sentence):
+    if sentence not in sentences():
         raise ValueError(f"sentence must be one of sentences(), got {sentence!r}")
-    return sentence
+    return sentences().index(sentence)
+
+
+def _is(number, *allowed):
+    # True and 3.0 equal 1 and 3, but they would name no array.
+    whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
+    return whole and number in allowed

@@ -344,9 +344,12 @@ def test_influence_inputs_catch_each_way_to_miss_a_change():
     assert any(np.triu(m, 1).any() and not np.tril(m, -1).any() for m in moved)
     assert any(np.tril(m, -1).any() and not np.triu(m, 1).any() for m in moved)
     assert any((m == np.diag(np.diag(m))).all() for m in moved)
-    # The leak of the last case is real, but np.isclose overlooks all of it.
-    future = moved[-1][np.triu_indices(len(moved[-1]), 1)]
-    assert 1e-8 < future.min() < future.max() < 1e-5 * np.abs(cases[-1][0](cases[-1][1])).min()
+    *_, (tiny, small_x), (one_column, x), (turning, turning_x) = cases
+    # The leak is real, but np.isclose overlooks all of it.
+    future = moved[-3][np.triu_indices(len(small_x), 1)]
+    assert 1e-8 < future.min() < future.max() < 1e-5 * np.abs(tiny(small_x)).min()
+    np.testing.assert_array_equal(one_column(x), one_column(x * [1, 7]))  # reads column 0 only
+    np.testing.assert_allclose(np.linalg.norm(turning(turning_x), axis=1), 1)
     sums = [attend(x).sum(axis=1) for attend, x in cases]
     assert any((s == 0).all() and m.any() for s, m in zip(sums, moved, strict=True))
 

@@ -350,6 +350,25 @@ print(json.dumps([plt.rcParams[name] for name in names]))
     assert run(script, tmp_path) == ["attnbook", "path", "viridis", True]
 
 
+def test_in_the_style_axes_stand_at_rounded_places(tmp_path):
+    # The solver of the layout may return other last bits in another process, and an SVG names
+    # its clip paths after them.
+    script = """
+import json, matplotlib.pyplot as plt
+from attnbook.plotting import attention_heatmap, use_style
+use_style()
+figure, axes = plt.subplots(3, 3, figsize=(7.2, 5), width_ratios=[1.2, 4, 1.2])
+attention_heatmap([[0.25, 0.75]], ax=axes[0, 0])
+axes[1, 1].set(ylabel="weight", title="of each key")
+figure.draw_without_rendering()
+print(json.dumps([ax.get_position(original=True).bounds[:2] for ax in figure.axes]))
+"""
+    places = np.array(run(script, tmp_path))
+    assert len(places) == 10  # with the colour bar
+    assert len(np.unique(places[:, 0])) > 3  # the layout was at work
+    assert np.array_equal(places, places.round(6))
+
+
 def test_in_a_notebook_figures_are_svg_without_a_date(tmp_path):
     script = """
 import json, warnings

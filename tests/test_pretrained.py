@@ -1,5 +1,6 @@
 """The trained model's slices: that they are what the model computed, whole, small and safe."""
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -160,12 +161,13 @@ def test_arrays_are_float64_and_the_readers_own(load):
 
 
 @pytest.mark.parametrize("call", ["tokens", "recorded_weights"])
-def test_an_unknown_sentence_is_refused(call):
-    with pytest.raises(ValueError, match=r"sentence must be one of sentences\(\), got 'Hello.'"):
-        getattr(pretrained, call)("Hello.")
+@pytest.mark.parametrize("sentence", ["Hello.", 0, ["Hello."]])
+def test_an_unknown_sentence_is_refused(call, sentence):
+    with pytest.raises(ValueError, match=r"sentence must be one of sentences\(\), got ['0\[]"):
+        getattr(pretrained, call)(sentence)
 
 
-@pytest.mark.parametrize("layer", [-1, 2, 4, 6])
+@pytest.mark.parametrize("layer", [-1, 2, 4, 6, True, 3.0, "3"])
 def test_layers_that_are_not_shipped_are_refused(layer):
     with pytest.raises(ValueError, match=rf"layer \({layer}\) must be 0, 1 or 3"):
         pretrained.hidden_states(SENTENCES[0], layer)
@@ -175,10 +177,33 @@ def test_layers_that_are_not_shipped_are_refused(layer):
         pretrained.head_projections(layer, 0)
 
 
-@pytest.mark.parametrize(("layer", "head"), [(0, 1), (1, 2), (3, 12), (3, -1)])
+@pytest.mark.parametrize(
+    ("layer", "head"), [(0, 1), (1, 2), (3, 12), (3, -1), (3, True), (3, 1.0), (False, 2)]
+)
 def test_heads_that_are_not_shipped_are_refused(layer, head):
     with pytest.raises(ValueError, match=rf"head \({head}\) of layer \({layer}\) is not shipped"):
         pretrained.head_projections(layer, head)
+
+
+def test_every_array_comes_back_as_it_is_stored():
+    with np.load(DATA / "minilm.npz") as stored:
+        arrays = dict(stored)
+    layer = pretrained.multi_head_attention(3)
+    found = {"positions": pretrained.position_table()}
+    for letter in "qkvo":
+        for kind in "wb":
+            found[f"layer3.{kind}_{letter}"] = getattr(layer, f"{kind}_{letter}")
+    for number, head in SHIPPED[:2]:
+        for name, array in pretrained.head_projections(number, head)._asdict().items():
+            found[f"layer{number}.head{head}.{name}"] = array
+    for number, sentence in enumerate(SENTENCES):
+        found[f"sentence{number}.weights"] = pretrained.recorded_weights(sentence)
+        for entered in (0, 1, 3):
+            states = pretrained.hidden_states(sentence, entered)
+            found[f"sentence{number}.layer{entered}"] = states
+    assert found.keys() == arrays.keys()
+    for name, array in found.items():
+        assert np.array_equal(array, arrays[name]), name
 
 
 # --- The files ------------------------------------------------------------------------
@@ -202,6 +227,10 @@ def test_provenance_and_licence_lie_beside_the_data():
         assert source["sha256"] in text
         assert source["version"] in text
         assert source["package"] in text
+    # What the script wrote, byte for byte: an edited file is not the model's.
+    digest = hashlib.sha256((DATA / "minilm.npz").read_bytes()).hexdigest()
+    assert digest == "e92242af32232f70a0a659fa400bcbb6fe21272dbc8cff4deb345c39836433de"
+    assert digest in readme
     assert facts["licence"] == "Apache-2.0"
     assert "Apache License" in (DATA / "minilm.LICENSE.txt").read_text()
     assert set(SENTENCES) == {each["text"] for each in facts["sentences"]}

@@ -173,6 +173,18 @@ def _influence_cases(rng):
     leak = case(masked_by_a_number, 7, 3)
     yield leak, "Here the mask adds -14 in place of -inf: the future leaks, by about 1e-6."
 
+    single = rng.standard_normal((1, 3))
+    yield (
+        case(lambda x: np.cumsum(x[:, :1] @ single, axis=0), 5, 2),
+        "Here coordinate 0 alone of a token is read.",
+    )
+
+    def turning(x):
+        angle = 10 * x[:, 1] + np.array([0, *x[:-1, 1]])
+        return np.stack([np.cos(angle), np.sin(angle)], axis=1)
+
+    yield case(turning, 5, 2), "Here an output turns with its token and the one before."
+
 
 def _plus_one(x, j):
     x[j] += 1
@@ -209,6 +221,11 @@ def _only(which):
 
 def _first_coordinate(x, j):
     x[j, 0] += 1
+    return x
+
+
+def _last_coordinate(x, j):
+    x[j, -1] += 1
     return x
 
 
@@ -269,8 +286,8 @@ INFLUENCE = Exercise(
             (len(x), len(x)), dtype=bool
         ),
         (
-            "this is True everywhere: a NaN spreads even through weights of 0, since 0 times NaN is "
-            "NaN. Change a token by a finite number."
+            "this is True everywhere: is any taken over each output alone, with axis=1? And is the "
+            "change finite? A NaN spreads even through weights of 0, since 0 times NaN is NaN."
         ): _influence(_to_nan, lambda after, before: np.isnan(after).any(axis=1)),
         "the first token takes the place of token j: the first itself is never changed, add to it.": (
             _influence(_copy_of_the_first)
@@ -287,13 +304,21 @@ INFLUENCE = Exercise(
         "only the last coordinate of each output is compared: any may change.": _influence(
             differs=lambda after, before: after[:, -1] != before[:, -1]
         ),
+        "only the last coordinate of a token is changed: change them all.": _influence(
+            _last_coordinate
+        ),
+        "lengths of outputs are compared, and an output may turn: compare each coordinate.": _influence(
+            differs=lambda after, before: (
+                np.linalg.norm(after, axis=1) != np.linalg.norm(before, axis=1)
+            )
+        ),
         "only the first coordinate of a token is changed: change them all.": _influence(
             _first_coordinate
         ),
         "sums (or means) of outputs are compared, and changes cancel: compare each coordinate.": _influence(
             differs=lambda after, before: ~np.isclose(after.sum(axis=1), before.sum(axis=1))
         ),
-        "a small change is a change: np.isclose and np.allclose overlook it, compare with !=.": _influence(
+        "a small change is a change: np.isclose and np.allclose overlook it; allow for rounding, 1e-12, at most.": _influence(
             differs=lambda after, before: ~np.isclose(after, before).all(axis=1)
         ),
     },

@@ -124,10 +124,10 @@ SOFT_LOOKUP = Exercise(
         "the result is cut to integers, as the values are here: is its array made with their type?": lambda q, k, v, s: (
             _right_lookup(q, k, v, s).astype(v.dtype)
         ),
-        "exp overflows or underflows: subtract the largest score first.": _looked_up(
+        "exp overflows or underflows: subtract the largest exponent first, sharpness included.": _looked_up(
             lambda s, scores: naive_softmax(s * scores)
         ),
-        "exp underflowed and NaN was set to 0: subtract the largest score first.": _looked_up(
+        "exp underflowed and NaN was set to 0: subtract the largest exponent first.": _looked_up(
             lambda s, scores: np.nan_to_num(naive_softmax(s * scores))
         ),
     },

@@ -653,6 +653,36 @@ def influence_of_all_but_the_last(attend, x):
 # patches: right
 
 
+@BANK.wrong_for("influence", names="axis=1")
+def influence_any_over_everything(attend, x):
+    before, result = attend(x), np.zeros((len(x), len(x)), dtype=bool)
+    for j in range(len(x)):
+        changed = x.copy()
+        changed[j] += 1
+        result[:, j] = (attend(changed) != before).any()
+    return result
+
+
+@BANK.wrong_for("influence", names="only the last coordinate of a token")
+def influence_of_the_last_coordinate_of_a_token(attend, x):
+    before, result = attend(x), np.zeros((len(x), len(x)), dtype=bool)
+    for j in range(len(x)):
+        changed = x.copy()
+        changed[j, -1] += 1
+        result[:, j] = (attend(changed) != before).any(axis=1)
+    return result
+
+
+@BANK.wrong_for("influence", names="lengths of outputs")
+def influence_on_the_length_of_an_output(attend, x):
+    before, result = np.linalg.norm(attend(x), axis=1), np.zeros((len(x), len(x)), dtype=bool)
+    for j in range(len(x)):
+        changed = x.copy()
+        changed[j] += 1
+        result[:, j] = np.linalg.norm(attend(changed), axis=1) != before
+    return result
+
+
 @BANK.right_for("patches")
 def patches_by_transpose(image, size):
     height, width, channels = image.shape

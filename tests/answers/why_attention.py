@@ -181,7 +181,7 @@ def lookup_returns_weights(query, key, value, sharpness):
     return softmax(sharpness * (key @ query))
 
 
-@BANK.wrong_for("soft-lookup", names="subtract the largest score first")
+@BANK.wrong_for("soft-lookup", names="subtract the largest exponent first")
 def lookup_without_maximum(query, key, value, sharpness):
     e = np.exp(sharpness * (key @ query))
     return e @ value / e.sum()

@@ -10,6 +10,8 @@ from attnbook.diagnostics import (
     Spread,
     effective_keys,
     entropy,
+    influence,
+    rank_correlation,
     score_statistics,
 )
 from attnbook.functional import (
@@ -41,8 +43,10 @@ __all__ = [
     "effective_keys",
     "entropy",
     "exercises",
+    "influence",
     "merge_heads",
     "padding_mask",
+    "rank_correlation",
     "relative_rotation",
     "scaled_dot_product_attention",
     "score_statistics",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -132,3 +133,80 @@ def _entropy(weights, axis):
 
 def _spread(x):
     return Spread(float(x.min()), float(x.max()), float(x.mean()), float(x.std()))
+
+
+def influence(
+    attend: Callable[[NDArray], NDArray], x: ArrayLike, rng: np.random.Generator
+) -> NDArray[np.bool_]:
+    """Find out which outputs of a function of tokens move when one token is changed.
+
+    Every token in turn gets random numbers added; what moves by more than 1e-12 has moved. It
+    shows a leak from the future, and cannot prove that there is none.
+
+    Parameters
+    ----------
+    attend : callable, from (len, d_in) to (len, d_out)
+    x : (len, d_in)
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    (len, len), bool, whose entry [i, j] is true if changing token j moved output i
+
+    Raises
+    ------
+    ValueError
+        If x has not two axes.
+
+    Examples
+    --------
+    >>> influence(np.cumsum, [[1.0], [2.0]], np.random.default_rng(0)).tolist()
+    [[True, False], [True, True]]
+    """
+    x = np.asarray(x, dtype=np.float64)
+    if x.ndim != 2:
+        raise ValueError(f"x must have 2 axes (len, d_in), got shape {x.shape}")
+    before = np.reshape(attend(x), (len(x), -1))
+    moved = np.zeros((len(x), len(x)), dtype=bool)
+    for j in range(len(x)):
+        changed = x.copy()
+        changed[j] += rng.standard_normal(x.shape[1])
+        after = np.reshape(attend(changed), before.shape)
+        moved[:, j] = (np.abs(after - before) > 1e-12).any(axis=1)
+    return moved
+
+
+def rank_correlation(first: ArrayLike, second: ArrayLike) -> float:
+    """Measure how far two lists put the same things in the same order, between -1 and 1.
+
+    Spearman's coefficient: the correlation of the ranks; equal numbers share their mean rank.
+
+    Parameters
+    ----------
+    first, second : (n,)
+
+    Returns
+    -------
+    float, 1 for the same order, -1 for the opposite one
+
+    Raises
+    ------
+    ValueError
+        If they are not two lists of the same length, of two numbers at least.
+
+    Examples
+    --------
+    >>> rank_correlation([1, 2, 3], [10, 100, 1000])
+    1.0
+    """
+    first, second = np.asarray(first), np.asarray(second)
+    if first.ndim != 1 or first.shape != second.shape or len(first) < 2:
+        raise ValueError(
+            "first and second must have one axis, the same length and at least 2 numbers, "
+            f"got shapes {first.shape} and {second.shape}"
+        )
+    ranks = [
+        (numbers[:, None] > numbers).sum(axis=1) + (numbers[:, None] == numbers).sum(axis=1) / 2
+        for numbers in (first, second)
+    ]
+    return float(np.corrcoef(ranks)[0, 1].round(12))

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import QuadMesh
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -34,10 +35,13 @@ def use_style() -> None:
 
 
 class _SteadyLayout(ConstrainedLayoutEngine):
-    # The solver's last bits follow memory addresses, and SVG names clip paths after positions:
-    # unrounded, the same figure differs from run to run.
+    # The same bytes on every run and machine. The solver's last bits follow memory addresses, and
+    # SVG names clip paths after positions; a long colour bar would be embedded as PNG, whose
+    # compression depends on the processor.
     def execute(self, fig):
         layouts = super().execute(fig)
+        for mesh in fig.findobj(QuadMesh):
+            mesh.set_rasterized(False)
         for ax in fig.axes:
             corners = ax.get_position(original=True).get_points().round(6)
             ax._set_position(Bbox(corners), which="original")
@@ -232,7 +236,7 @@ def number_grid(
     ax: Axes | None = None,
     title: str | None = None,
     fmt: str = "{:g}",
-    color: str = "#dcebf5",
+    color: ArrayLike = "#dcebf5",
 ) -> Axes:
     """Draw a matrix as a grid of its numbers, one cell each, row 0 on top.
 
@@ -244,8 +248,8 @@ def number_grid(
     title : str, optional
     fmt : str
         How a number is written.
-    color : str
-        The colour of the cells.
+    color : str, or array of str broadcasting to (rows, columns)
+        The colour of the cells: of all, of each column, or of each cell.
 
     Returns
     -------
@@ -254,16 +258,25 @@ def number_grid(
     Raises
     ------
     ValueError
-        If values have not two axes.
+        If values have not two axes or color does not fit them.
     """
-    values = np.asarray(values)
+    values, colors = np.asarray(values), np.asarray(color)
     if values.ndim != 2:
         raise ValueError(f"values must have 2 axes, got shape {values.shape}")
     rows, columns = values.shape
+    try:
+        colors = np.broadcast_to(colors, values.shape).ravel()
+    except ValueError:
+        raise ValueError(
+            f"color of shape {colors.shape} must broadcast to (rows, columns) = {values.shape}"
+        ) from None
     if ax is None:
         _, ax = plt.subplots(figsize=(0.7 * columns, 0.7 * rows))
     ax.pcolormesh(
-        np.zeros((rows, columns)), cmap=ListedColormap([color]), edgecolors="#4a6b80", linewidth=1
+        np.arange(values.size).reshape(values.shape),
+        cmap=ListedColormap(colors.tolist()),
+        edgecolors="#4a6b80",
+        linewidth=1,
     )
     for row, column in np.ndindex(rows, columns):
         text = fmt.format(values[row, column])

@@ -9,13 +9,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnbook import ScoreStatistics, Spread, effective_keys, entropy, score_statistics, softmax
+from attnbook import (
+    ScoreStatistics,
+    Spread,
+    effective_keys,
+    entropy,
+    influence,
+    rank_correlation,
+    score_statistics,
+    softmax,
+)
 
 BATCH, LEN_Q, LEN_K, D_K = 2, 3, 5, 7
 
 
 def normal(*shape):
     return np.random.default_rng(0).standard_normal(shape)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
 
 
 def test_score_statistics_by_hand():
@@ -137,3 +151,58 @@ def test_effective_keys_in_half_precision_are_computed_in_single():
 def test_a_negative_weight_is_named(function):
     with pytest.raises(ValueError, match=r"weights must not be negative, got -0\.25"):
         function([[0.5, 0.5], [1.25, -0.25]])
+
+
+# --- influence, rank_correlation ------------------------------------------------------
+
+
+def test_influence_is_a_table_of_outputs_by_tokens(rng):
+    # Output 0 reads token 2, output 1 nothing, output 2 tokens 0 and 1, output 3 itself.
+    reads = np.zeros((4, 4))
+    reads[[0, 2, 2, 3], [2, 0, 1, 3]] = 1
+    x, seen = rng.standard_normal((4, 3)), []
+
+    def attend(tokens):
+        seen.append(tokens.copy())
+        return np.tanh(reads @ tokens @ np.ones((3, 5)))
+
+    np.testing.assert_array_equal(influence(attend, x, rng), reads == 1)
+    assert len(seen) == 5
+    np.testing.assert_array_equal(seen[0], x)  # x itself was not changed
+    assert all((each != x).any(axis=1).sum() == 1 for each in seen[1:])  # one token at a time
+
+
+def test_influence_sees_one_coordinate_and_small_leaks_and_no_rounding(rng):
+    x = rng.standard_normal((3, 2))
+    last = influence(lambda t: np.column_stack([t[:, 0] * 0, np.roll(t[:, 1], 1)]), x, rng)
+    np.testing.assert_array_equal(last, np.roll(np.eye(3, dtype=bool), 1, axis=0))
+    small = influence(lambda t: t + 1e-9 * t.sum(axis=0), x, rng)
+    assert small.all()
+    rounded = influence(lambda t: t + 1e-15 * t.sum(axis=0), x, rng)
+    np.testing.assert_array_equal(rounded, np.eye(3, dtype=bool))
+
+
+def test_influence_wants_tokens_by_features(rng):
+    with pytest.raises(ValueError, match=r"x must have 2 axes \(len, d_in\), got shape \(3,\)"):
+        influence(np.cumsum, [1.0, 2.0, 3.0], rng)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ([1, 2, 3, 4], [2, 4, 8, 9], 1),
+        ([1, 2, 3, 4], [9, 8, 4, 2], -1),
+        ([1, 2, 3, 4, 5], [2, 1, 4, 3, 5], 0.8),  # 1 - 6 * 4 / (5 * 24)
+        ([1, 2, 2, 3], [1, 2, 3, 4], 0.948683298051),  # 1, 2.5, 2.5, 4
+        ([-1e9, 0.5, 2], [0.1, 0.3, 0.2], 0.5),
+    ],
+)
+def test_rank_correlation_by_hand(first, second, expected):
+    assert rank_correlation(first, second) == pytest.approx(expected, abs=1e-11)
+    assert rank_correlation(second, first) == rank_correlation(first, second)
+
+
+@pytest.mark.parametrize(("first", "second"), [([1], [2]), ([1, 2], [1, 2, 3]), (np.eye(3),) * 2])
+def test_rank_correlation_wants_two_lists(first, second):
+    with pytest.raises(ValueError, match="first and second must have one axis, the same length"):
+        rank_correlation(first, second)

@@ -302,6 +302,37 @@ def test_a_grid_draws_on_the_axes_it_is_given_in_the_colour_it_is_given():
     np.testing.assert_allclose(colour_at(ax, 0.1, 0.1), [1, 0, 0, 1])
 
 
+FIVE = ["#ff0000", "#00ff00", "#0000ff", "#ffff00", "#00ffff"]
+
+
+@pytest.mark.parametrize(
+    ("colors", "expected"),
+    [
+        (FIVE, lambda i, j: FIVE[j]),  # one for each column
+        (np.array(FIVE[:3])[:, None], lambda i, j: FIVE[i]),  # one for each row
+        (np.roll(FIVE * 3, 2).reshape(3, 5), lambda i, j: np.roll(FIVE * 3, 2)[5 * i + j]),
+        (FIVE[3], lambda i, j: FIVE[3]),
+    ],
+    ids=["columns", "rows", "cells", "one"],
+)
+def test_each_cell_of_a_grid_has_its_own_colour(colors, expected):
+    ax = number_grid(np.arange(15).reshape(LEN_Q, LEN_K), color=colors)
+    for i, j in np.ndindex(LEN_Q, LEN_K):
+        seen = colour_at(ax, j + 0.15, i + 0.15)
+        np.testing.assert_allclose(seen, mpl.colors.to_rgba(expected(i, j)))
+
+
+def test_a_grid_of_one_cell_has_its_colour():
+    np.testing.assert_allclose(colour_at(number_grid([[7]], color=[["#00ff00"]]), 0.1, 0.1)[1], 1)
+
+
+@pytest.mark.parametrize("colors", [FIVE[:3], [FIVE, FIVE], [[FIVE] * LEN_Q]])
+def test_colours_that_do_not_fit_a_grid_are_named(colors):
+    message = f"color of shape {np.shape(colors)} must broadcast to (rows, columns) = (3, 5)"
+    with pytest.raises(ValueError, match=re.escape(message)):
+        number_grid(np.arange(15).reshape(LEN_Q, LEN_K), color=colors)
+
+
 @pytest.mark.parametrize("values", [[1, 2], [[[1]]]])
 def test_a_grid_needs_a_matrix(values):
     message = f"values must have 2 axes, got shape {np.shape(values)}"
@@ -387,6 +418,7 @@ print(json.dumps([shell.display_formatter.format(figure)[0] for figure in figure
     assert "image/png" not in first
     assert "<svg" in first["image/svg+xml"]
     assert "<dc:date>" not in first["image/svg+xml"]
+    assert "data:image" not in first["image/svg+xml"]  # the colour bar is drawn, too
 
 
 def test_use_style_starts_no_shell_outside_a_notebook(tmp_path):

@@ -15,6 +15,8 @@ Each run replaces its own libraries' entries and keeps the others':
 - ``attnbook/data/mask_conventions.json``: one mask in this book's convention
   (bool, True = may attend), what each library must be handed instead, and what
   it returns; `torch` and `jax` both write to it.
+- ``attnbook/data/packed_mha.json``: the weights of one PyTorch layer, packed as
+  its state_dict has them, with what it returns; only `torch` writes it.
 - ``tests/golden/attention.json``: attention, multi-head attention and softmax
   by PyTorch in float64; only `torch` writes it.
 
@@ -37,6 +39,7 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 ATTENTION = HERE / "attention.json"
 CONVENTIONS = HERE.parents[1] / "attnbook" / "data" / "mask_conventions.json"
+PACKED = CONVENTIONS.with_name("packed_mha.json")
 LIBRARIES = ["torch", "jax", "flax", "keras", "onnx"]  # the order of the table
 
 RECIPES = {
@@ -458,6 +461,44 @@ def multi_head_cases(rng):
     return cases
 
 
+def packed_layer():
+    """Write a layer of three heads of size 2: self-attention, and cross-attention with a mask."""
+    import torch
+
+    rng = np.random.default_rng(4)
+    d_model, num_heads = 6, 3
+    shapes = {"in_proj_weight": (18, 6), "in_proj_bias": (18,)}
+    shapes |= {"out_proj.weight": (6, 6), "out_proj.bias": (6,)}
+    parameters = {name: rounded_normal(rng, *shape) for name, shape in shapes.items()}
+    layer = torch.nn.MultiheadAttention(d_model, num_heads, batch_first=True)
+    layer = layer.to(torch.float64)
+    layer.load_state_dict({k: torch.from_numpy(v) for k, v in parameters.items()})
+    x, memory = rounded_normal(rng, 2, 5, d_model), rounded_normal(rng, 2, 7, d_model)
+    mask = rng.random((2, 5, 7)) < 0.5
+    mask[..., 0] |= ~mask.any(axis=-1)
+    cases = []
+    for name, key, allowed in (("self-attention", x, None), ("cross-attention", memory, mask)):
+        theirs = None
+        if allowed is not None:
+            theirs = torch.from_numpy(np.repeat(~allowed, num_heads, axis=0))
+        tensors = [torch.from_numpy(array) for array in (x, key, key)]
+        expected = multi_head_loop(parameters, num_heads, x, key, key, allowed)
+        case = {"name": name, "query": plain(x, DIGITS), "memory": plain(key, DIGITS)}
+        case |= {"mask": None if allowed is None else plain(allowed, DIGITS)}
+        for averaged in (False, True):
+            with torch.no_grad():
+                result = layer(*tensors, attn_mask=theirs, average_attn_weights=averaged)
+            output, weights = (tensor.numpy() for tensor in result)
+            wanted = expected[1].mean(axis=1) if averaged else expected[1]
+            np.testing.assert_allclose(output, expected[0], rtol=0, atol=1e-12)
+            np.testing.assert_allclose(weights, wanted, rtol=0, atol=1e-12)
+            case["weights_averaged" if averaged else "weights"] = plain(weights, DIGITS)
+        cases.append(case | {"output": plain(output, DIGITS)})
+    content = {"made_with": {"torch": torch.__version__}, "num_heads": num_heads}
+    content["state_dict"] = {name: plain(array, DIGITS) for name, array in parameters.items()}
+    save(PACKED, content | {"cases": cases})
+
+
 def softmax_cases():
     import torch
 
@@ -485,6 +526,7 @@ def torch_golden():
     import torch
 
     torch_conventions()
+    packed_layer()
     rng = np.random.default_rng(3)
     content = {
         "made_with": {"torch": torch.__version__},

@@ -140,8 +140,8 @@ def influence(
 ) -> NDArray[np.bool_]:
     """Find out which outputs of a function of tokens move when one token is changed.
 
-    Every token in turn gets random numbers added; what moves by more than 1e-12 has moved. It
-    shows a leak from the future, and cannot prove that there is none.
+    Every token in turn gets random numbers added; an output that differs by more than 1e-12,
+    which suits numbers near 1, has moved. It can show a leak, and not prove that there is none.
 
     Parameters
     ----------
@@ -166,13 +166,13 @@ def influence(
     x = np.asarray(x, dtype=np.float64)
     if x.ndim != 2:
         raise ValueError(f"x must have 2 axes (len, d_in), got shape {x.shape}")
-    before = np.reshape(attend(x), (len(x), -1))
+    before = np.reshape(attend(x.copy()), (len(x), -1))
     moved = np.zeros((len(x), len(x)), dtype=bool)
     for j in range(len(x)):
         changed = x.copy()
         changed[j] += rng.standard_normal(x.shape[1])
         after = np.reshape(attend(changed), before.shape)
-        moved[:, j] = (np.abs(after - before) > 1e-12).any(axis=1)
+        moved[:, j] = ~(np.abs(after - before) <= 1e-12).all(axis=1)  # a NaN has moved
     return moved
 
 
@@ -192,7 +192,8 @@ def rank_correlation(first: ArrayLike, second: ArrayLike) -> float:
     Raises
     ------
     ValueError
-        If they are not two lists of the same length, of two numbers at least.
+        If they are not two lists of the same length, have fewer than two different numbers, or
+        hold a NaN.
 
     Examples
     --------
@@ -205,6 +206,9 @@ def rank_correlation(first: ArrayLike, second: ArrayLike) -> float:
             "first and second must have one axis, the same length and at least 2 numbers, "
             f"got shapes {first.shape} and {second.shape}"
         )
+    for name, numbers in (("first", first), ("second", second)):
+        if not numbers.min() < numbers.max():  # constant, or a NaN
+            raise ValueError(f"{name} must hold different numbers and no NaN, got {numbers}")
     ranks = [
         (numbers[:, None] > numbers).sum(axis=1) + (numbers[:, None] == numbers).sum(axis=1) / 2
         for numbers in (first, second)

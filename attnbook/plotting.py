@@ -286,6 +286,67 @@ def number_grid(
     return ax
 
 
+def grid_page(width: float, height: float, *, figsize: tuple[float, float]) -> Axes:
+    """Make an empty page on which place_grid puts grids of numbers, measured in their cells.
+
+    Parameters
+    ----------
+    width, height : float
+        Of the page, in cells; the origin is at the lower left.
+    figsize : (width, height) of the figure in inches
+
+    Returns
+    -------
+    Axes
+    """
+    _, ax = plt.subplots(figsize=figsize)
+    ax.set(xlim=(0, width), ylim=(0, height), aspect="equal")
+    ax.axis("off")
+    return ax
+
+
+def place_grid(
+    ax: Axes,
+    x: float,
+    y: float,
+    values: ArrayLike,
+    *,
+    title: str | None = None,
+    fmt: str = "{}",
+    color: ArrayLike = "#dcebf5",
+) -> Axes:
+    """Draw a matrix as a grid of its numbers at a place of a page, to show where numbers move.
+
+    Parameters
+    ----------
+    ax : Axes, as grid_page makes it
+    x, y : float
+        Where the grid's upper left corner goes; each cell is one unit wide and high.
+    values : (rows, columns)
+    title : str, optional
+    fmt : str
+    color : str, or array of str broadcasting to (rows, columns)
+
+    Returns
+    -------
+    Axes of the grid
+
+    Raises
+    ------
+    ValueError
+        If values have not two axes or color does not fit them.
+    """
+    values = np.asarray(values)
+    if values.ndim != 2:
+        raise ValueError(f"values must have 2 axes, got shape {values.shape}")
+    rows, columns = values.shape
+    box = ax.inset_axes([x, y - rows, columns, rows], transform=ax.transData)
+    number_grid(values, ax=box, color=color, fmt=fmt)
+    if title:
+        ax.text(x + columns / 2, y + 0.25, title, size=10, ha="center")
+    return box
+
+
 def _weight_bar(mesh, ax):
     figure = mesh.get_figure()
     bar = figure.colorbar(mesh, ax=ax, label="attention weight", ticks=[0, 0.5, 1], shrink=0.9)

@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from attnbook.exercises import _all_exercises
+
+EXERCISES = _all_exercises()
 ROOT = Path(__file__).resolve().parents[1]
 BOOK = ROOT / "book"
 URL = "https://github.com/attnbook/attnbook"
@@ -124,6 +127,14 @@ class TestChapter:
         assert solved == names
         empty = [c for c in cells(chapter, "code") if source(c).startswith("# Your answer")]
         assert len(empty) == len(exercises)
+
+    def test_a_statement_names_the_function_as_its_checker_does(self, chapter):
+        statements = re.findall(
+            r"```\{exercise\}.*\n:label: ex-([\w-]+)\n(.*?)```", prose(chapter), re.S
+        )
+        assert statements
+        for name, text in statements:
+            assert f"`{EXERCISES[name].call}`" in text, name
 
     def test_the_stated_minutes_are_those_of_its_words_and_lines(self, chapter):
         words = len(prose(chapter).split())

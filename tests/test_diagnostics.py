@@ -206,3 +206,65 @@ def test_rank_correlation_by_hand(first, second, expected):
 def test_rank_correlation_wants_two_lists(first, second):
     with pytest.raises(ValueError, match="first and second must have one axis, the same length"):
         rank_correlation(first, second)
+
+
+def test_influence_compares_every_coordinate_and_changes_every_coordinate(rng):
+    x = rng.standard_normal((3, 2))
+    turning = lambda t: np.stack([np.cos(t.sum(axis=1)), np.sin(t.sum(axis=1))], axis=1)  # noqa: E731
+    np.testing.assert_array_equal(influence(turning, x, rng), np.eye(3, dtype=bool))
+    # A function of the difference of two features: adding one number to both changes nothing.
+    difference = influence(lambda t: t[:, :1] - t[:, 1:], x, rng)
+    np.testing.assert_array_equal(difference, np.eye(3, dtype=bool))
+    # A function of the fraction only: adding 1 changes nothing.
+    fraction = influence(lambda t: t % 1, x, rng)
+    np.testing.assert_array_equal(fraction, np.eye(3, dtype=bool))
+
+
+def test_influence_adds_to_the_token_and_draws_from_the_generator(rng):
+    x, seen = 1e6 * np.arange(1.0, 7).reshape(3, 2), []
+    influence(lambda t: seen.append(t.copy()) or t, x, np.random.default_rng(5))
+    again = []
+    influence(lambda t: again.append(t.copy()) or t, x, np.random.default_rng(5))
+    np.testing.assert_array_equal(seen, again)
+    assert np.abs(np.array(seen[1:]) - x).max() < 10  # added to, not put in the place of
+    state = rng.bit_generator.state
+    influence(np.tanh, x, rng)
+    assert rng.bit_generator.state != state
+
+
+def test_influence_takes_integers_and_leaves_its_input(rng):
+    x = np.array([[1, 2], [3, 4]])
+
+    def in_place(tokens):
+        tokens *= 2
+        return tokens
+
+    np.testing.assert_array_equal(influence(in_place, x, rng), np.eye(2, dtype=bool))
+    assert x.tolist() == [[1, 2], [3, 4]]
+    floats = x.astype(float)
+    influence(in_place, floats, rng)
+    np.testing.assert_array_equal(floats, x)
+
+
+def test_influence_counts_a_nan_as_moved(rng):
+    x = np.ones((2, 1))
+    table = influence(lambda t: np.where(t == 1, t, np.nan), x, rng)
+    np.testing.assert_array_equal(table, np.eye(2, dtype=bool))
+
+
+def test_influence_refuses_a_batch(rng):
+    with pytest.raises(ValueError, match=r"got shape \(2, 3, 5\)"):
+        influence(np.tanh, np.ones((2, 3, 5)), rng)
+
+
+def test_rank_correlation_is_exact_for_two_numbers():
+    assert rank_correlation([1, 2], [3, 4]) == 1
+    assert rank_correlation([0.1, 0.7, 0.3], [0.1, 0.7, 0.3]) == 1
+
+
+@pytest.mark.parametrize("numbers", [[2, 2, 2], [1, float("nan"), 2]])
+def test_rank_correlation_refuses_what_has_no_order(numbers):
+    with pytest.raises(ValueError, match="second must hold different numbers and no NaN"):
+        rank_correlation([1, 2, 3], numbers)
+    with pytest.raises(ValueError, match="first must hold different numbers"):
+        rank_correlation(numbers, [1, 2, 3])

@@ -1,6 +1,8 @@
 """Attention with projections. What holds for every attention is tested in test_functional.py."""
 
 import dataclasses
+import json
+from pathlib import Path
 
 import numpy as np
 import oracles
@@ -8,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import attnbook
 from attnbook import (
     MultiHeadAttention,
     cross_attention,
@@ -475,3 +478,26 @@ def test_init_takes_a_generator_only(rng):
     message = f"rng must be a numpy.random.Generator, got {type(rng).__name__}"
     with pytest.raises(TypeError, match=message):
         MultiHeadAttention.init(rng, 10, 2)
+
+
+def test_a_packed_torch_layer_gives_what_torch_returned():
+    path = Path(attnbook.__file__).parent / "data" / "packed_mha.json"
+    packed = json.loads(path.read_text(encoding="utf-8"))
+    state = {name: np.array(array) for name, array in packed["state_dict"].items()}
+    parts = zip("qkv", state["in_proj_weight"].reshape(3, 6, 6), strict=True)
+    biases = dict(zip(("b_q", "b_k", "b_v"), state["in_proj_bias"].reshape(3, 6), strict=True))
+    layer = MultiHeadAttention(
+        **{f"w_{letter}": matrix.T for letter, matrix in parts},
+        **biases,
+        w_o=state["out_proj.weight"].T,
+        b_o=state["out_proj.bias"],
+        num_heads=packed["num_heads"],
+    )
+    assert len(packed["cases"]) == 2
+    for case in packed["cases"]:
+        mask = None if case["mask"] is None else np.array(case["mask"])
+        output, weights = layer(np.array(case["query"]), np.array(case["memory"]), mask=mask)
+        np.testing.assert_allclose(output, case["output"], atol=1e-8, rtol=0)
+        np.testing.assert_allclose(weights, case["weights"], atol=1e-8, rtol=0)
+        average = weights.mean(axis=1)
+        np.testing.assert_allclose(average, case["weights_averaged"], atol=1e-8, rtol=0)

@@ -16,7 +16,14 @@ import numpy as np
 import pytest
 
 from attnbook import padding_mask
-from attnbook.plotting import attention_heatmap, head_grid, number_grid, weights_table
+from attnbook.plotting import (
+    attention_heatmap,
+    grid_page,
+    head_grid,
+    number_grid,
+    place_grid,
+    weights_table,
+)
 
 LEN_Q, LEN_K, NUM_HEADS = 3, 5, 7
 QUERIES = ["I", "saw", "it"]
@@ -430,3 +437,25 @@ print(json.dumps("IPython" in sys.modules or hasattr(builtins, "__IPYTHON__")))
 """
     assert run(script, tmp_path) is False
     assert not list(tmp_path.iterdir())
+
+
+def test_a_grid_stands_where_it_is_placed():
+    page = grid_page(13, 7, figsize=(6.5, 3.5))
+    box = place_grid(page, 2, 5, [[1, 2, 3], [4, 5, 6]], title="X", color=["r", "g", "b"])
+    page.figure.draw_without_rendering()
+    corners = page.transData.inverted().transform(box.get_window_extent().get_points())
+    np.testing.assert_allclose(corners, [[2, 3], [5, 5]], atol=0.15)  # two rows down from 5
+    written = [text.get_text() for text in box.texts]
+    assert written == ["1", "2", "3", "4", "5", "6"]
+    (title,) = page.texts
+    assert title.get_text() == "X"
+    assert title.get_position() == (3.5, 5.25)
+    assert page.get_xlim() == (0, 13)
+    assert page.get_ylim() == (0, 7)
+    assert not page.axison
+
+
+def test_a_placed_grid_wants_a_matrix():
+    page = grid_page(5, 3, figsize=(5, 3))
+    with pytest.raises(ValueError, match=r"values must have 2 axes, got shape \(3,\)"):
+        place_grid(page, 0, 3, [1, 2, 3])

@@ -245,7 +245,7 @@ def _copy_of_the_first(x, j):
 
 
 INFLUENCE = Exercise(
-    call="influence(attend, x)",
+    call="influence_of(attend, x)",
     reference=_right_influence,
     cases=_influence_cases,
     boolean=True,
@@ -384,7 +384,7 @@ def _as_many(image, size):
 
 
 PATCHES = Exercise(
-    call="to_patches(image, size)",
+    call="patches_of(image, size)",
     reference=_right_patches,
     cases=_patches_cases,
     mistakes={

@@ -678,7 +678,7 @@ def _of_score(change):
 
 
 OFFSET_SCORE = Exercise(
-    call="similarity(offset, d_model, base)",
+    call="offset_score(offset, d_model, base)",
     returns=("the score",),
     reference=_right_score,
     cases=_score_cases,

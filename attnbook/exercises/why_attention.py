@@ -54,7 +54,7 @@ _right_lookup = _looked_up(lambda s, scores: softmax(s * scores))
 
 
 SOFT_LOOKUP = Exercise(
-    call="lookup(query, key, value, sharpness)",
+    call="soft_lookup(query, key, value, sharpness)",
     reference=_right_lookup,
     cases=_lookup_cases,
     mistakes={
@@ -197,7 +197,7 @@ def _best_unit(states, wanted):
 
 
 RECALL = Exercise(
-    call="recall(states, wanted)",
+    call="one_recall(states, wanted)",
     reference=_recall(),
     cases=_recall_cases,
     mistakes={

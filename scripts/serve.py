@@ -1,0 +1,68 @@
+"""Serve a built site on this machine as a web host would: compressed, with its own 404 page.
+
+By hand: `make serve`. The tests in the browser and `make lighthouse` use it, too.
+"""
+
+import argparse
+import functools
+import gzip
+import sys
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+TEXT = {".html", ".css", ".js", ".mjs", ".svg", ".json", ".ipynb", ".txt", ".xml", ".inv", ".wasm"}
+
+
+@functools.lru_cache(maxsize=256)
+def compressed(path, modified):
+    return gzip.compress(Path(path).read_bytes(), mtime=0)
+
+
+class Handler(SimpleHTTPRequestHandler):
+    """Files of one folder, text compressed with gzip; a missing page is answered with 404.html."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        path = Path(self.translate_path(self.path))
+        if path.is_dir() and self.path.split("?")[0].endswith("/"):
+            path = path / "index.html"
+        if "gzip" in self.headers.get("Accept-Encoding", "") and path.suffix in TEXT:
+            if path.is_file():
+                return self.answer(200, path)
+        if not path.exists() and (missing := Path(self.directory, "404.html")).is_file():
+            return self.answer(404, missing)
+        return super().do_GET()
+
+    def answer(self, status, path):
+        body = compressed(str(path), path.stat().st_mtime_ns)
+        self.send_response(status)
+        self.send_header("Content-Type", self.guess_type(str(path)))
+        self.send_header("Content-Encoding", "gzip")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+def server(folder, port=0):
+    """Return a server of `folder` on this machine only; port 0 takes a free one."""
+    return ThreadingHTTPServer(("127.0.0.1", port), functools.partial(Handler, directory=folder))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder")
+    parser.add_argument("port", type=int)
+    asked = parser.parse_args()
+    try:
+        httpd = server(asked.folder, asked.port)
+    except OSError:
+        sys.exit(f"Port {asked.port} is taken? Try: make serve PORT={asked.port + 1}")
+    print(f"http://localhost:{asked.port}  (Ctrl+C stops it)")
+    try:
+        httpd.serve_forever()
+    except KeyboardInterrupt:
+        pass

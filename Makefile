@@ -13,10 +13,12 @@ PORT   ?= 8000
 # The matrices here are small: threads of two notebooks at once would only wait for each other.
 export OMP_NUM_THREADS ?= 1
 
-# What a chapter's outputs depend on besides its own cells. Jupyter Book does not see a change
-# here, so the build forgets its cached runs and pages when this fingerprint changes.
-INPUTS = $(shell find attnbook book/_ext book/_static book/references.bib -type f \
-           -not -name '*.pyc') _config.yml constraints.txt requirements.txt Makefile
+# What a chapter's outputs depend on besides its own cells, and what a page depends on besides its
+# text. Jupyter Book sees no change in either, so the build forgets its cached runs, or its pages,
+# when their fingerprint changes.
+RUN_INPUTS  = $(shell find attnbook -type f -not -name '*.pyc') constraints.txt requirements.txt
+PAGE_INPUTS = $(shell find book/_ext book/_static book/_templates -type f -not -name '*.pyc') \
+              book/references.bib _config.yml Makefile
 
 # stage(name, what it does, command, what to do when it fails): one line on success; on failure
 # first what to do, then the whole log.
@@ -42,11 +44,13 @@ book: $(READY) ## build the site into _build/html
 
 # A page with a warning is read again next time, or its second build would be falsely green.
 define build-site
-mkdir -p _build && cat $(INPUTS) | cksum > _build/inputs.now \
-&& { cmp -s _build/inputs.now _build/inputs \
-     || rm -rf _build/inputs _build/.jupyter_cache _build/.doctrees $(SITE); } \
+mkdir -p _build \
+&& cat $(RUN_INPUTS) | cksum > _build/run.now && cat $(PAGE_INPUTS) | cksum > _build/pages.now \
+&& { cmp -s _build/run.now _build/run || rm -rf _build/pages _build/.jupyter_cache; } \
+&& { cmp -s _build/pages.now _build/pages || rm -rf _build/pages _build/.doctrees $(SITE); } \
 && { $(BIN)/jupyter-book build . -W -n --keep-going -q || { rm -rf _build/.doctrees; false; }; } \
-&& mv _build/inputs.now _build/inputs && echo $(SITE)
+&& mv _build/run.now _build/run && mv _build/pages.now _build/pages \
+&& $(BIN)/python scripts/zip_site.py $(SITE) $(SITE)/the-attention-book.zip && echo $(SITE)
 endef
 
 test: lint test-package test-notebooks ## run every test, then build the site and test that, too
@@ -89,8 +93,7 @@ bench: $(READY) ## compare the speed of attention with lean and with textbook Nu
 	$(BIN)/python scripts/bench.py
 
 serve: book ## build the site and serve it at http://localhost:8000 (or PORT=...)
-	@$(BIN)/python -m http.server $(PORT) --bind 127.0.0.1 --directory $(SITE) || { \
-	  echo "Port $(PORT) is taken? Try: make serve PORT=8001"; exit 1; }
+	@$(BIN)/python scripts/serve.py $(SITE) $(PORT)
 
 clean: ## delete everything that was built or installed
 	rm -rf _build .venv .venv-oldest build dist *.egg-info .pytest_cache .ruff_cache .hypothesis

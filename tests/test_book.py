@@ -6,6 +6,8 @@ import re
 import tomllib
 from pathlib import Path
 
+import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 import yaml
 
@@ -210,9 +212,13 @@ def test_requirements_are_pinned_with_a_reason_and_agree_with_the_constraints():
 
 
 @pytest.mark.pinned
-def test_the_cover_is_what_its_script_draws(tmp_path):
+def test_the_cover_and_the_card_are_what_their_script_draws(tmp_path):
     spec = importlib.util.spec_from_file_location("make_cover", ROOT / "scripts/make_cover.py")
     make_cover = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(make_cover)
     make_cover.draw(tmp_path / "cover.svg")
     assert read(tmp_path / "cover.svg") == read(BOOK / "_static/cover.svg")
+    make_cover.draw_card(tmp_path / "social.png")
+    drawn, stored = (plt.imread(folder / "social.png") for folder in (tmp_path, BOOK / "_static"))
+    assert stored.shape[:2] == (630, 1200)
+    np.testing.assert_allclose(drawn, stored, atol=0.02)

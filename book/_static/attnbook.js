@@ -1,0 +1,87 @@
+// All that the pages do by script. Without it they read the same: boxes, menus and links are HTML.
+"use strict";
+
+const root = document.documentElement;
+
+// The theme: the system's until the reader chooses.
+const themeButton = document.querySelector(".theme-switch-button");
+const system = matchMedia("(prefers-color-scheme: dark)");
+
+function chosen() {
+  try { return localStorage.getItem("theme"); } catch (denied) { return null; }
+}
+
+function showTheme(theme) {
+  root.dataset.theme = theme;
+  themeButton.setAttribute("aria-pressed", theme === "dark");
+}
+
+themeButton.hidden = false;
+showTheme(root.dataset.theme);
+themeButton.addEventListener("click", () => {
+  const theme = root.dataset.theme === "dark" ? "light" : "dark";
+  try { localStorage.setItem("theme", theme); } catch (denied) { /* for this page only, then */ }
+  showTheme(theme);
+});
+system.addEventListener("change", () => chosen() || showTheme(system.matches ? "dark" : "light"));
+
+// "/" or Ctrl+K goes to the search field.
+const field = document.querySelector("main input[type=search], header input[type=search]");
+addEventListener("keydown", (event) => {
+  const typing = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
+  const slash = event.key === "/" && !typing;
+  if (slash || ((event.ctrlKey || event.metaKey) && event.key === "k")) {
+    event.preventDefault();
+    if (field.checkVisibility()) field.focus();
+    else document.querySelector(".to-search").click();
+  }
+});
+
+// What scrolls sideways can be reached and scrolled by keyboard; what fits is no stop on the way.
+const fits = new ResizeObserver((entries) => {
+  for (const { target } of entries) {
+    if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
+    else target.removeAttribute("tabindex");
+  }
+});
+for (const box of document.querySelectorAll(
+  "article pre, article .katex-display, article figure, .pst-scrollable-table-container, .text_markdown",
+)) {
+  box.tabIndex = 0;
+  fits.observe(box);
+}
+
+// The contents of the page follow the reader.
+const links = new Map();
+for (const link of document.querySelectorAll("#side-contents a[href^='#']")) {
+  const section = document.getElementById(decodeURIComponent(link.hash.slice(1)));
+  if (section) links.set(section, link);
+}
+const inView = new IntersectionObserver(
+  (entries) => {
+    for (const { target, isIntersecting } of entries) {
+      links.get(target).toggleAttribute("data-in-view", isIntersecting);
+    }
+    const seen = [...links.values()].filter((link) => link.hasAttribute("data-in-view"));
+    for (const link of links.values()) link.removeAttribute("aria-current");
+    seen.at(-1)?.setAttribute("aria-current", "true");
+  },
+  { rootMargin: "0px 0px -70% 0px" },
+);
+for (const section of links.keys()) inView.observe(section);
+
+// A link followed in a side panel closes it.
+for (const panel of document.querySelectorAll("[popover]")) {
+  panel.addEventListener("click", (event) => event.target.closest("a") && panel.hidePopover());
+}
+
+// Printed pages show what is folded.
+addEventListener("beforeprint", () => {
+  for (const folded of document.querySelectorAll("details")) folded.open = true;
+});
+
+if (location.protocol === "file:") {
+  root.classList.add("offline");
+  // Excerpts of the pages found would have to be fetched, which a browser refuses to a file.
+  DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+}

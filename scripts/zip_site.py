@@ -1,0 +1,24 @@
+"""Pack the built site into one file for reading offline: python scripts/zip_site.py FOLDER FILE."""
+
+import sys
+import zipfile
+from pathlib import Path
+
+LEFT_OUT = ("the-attention-book.zip", ".buildinfo")
+
+
+def pack(site, path):
+    """Write the files of `site` under one folder, the same bytes for the same files."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for file in sorted(site.rglob("*")):
+            name = file.relative_to(site).as_posix()
+            if file.is_file() and not name.startswith(LEFT_OUT):
+                entry = zipfile.ZipInfo(f"the-attention-book/{name}", (2020, 1, 1, 0, 0, 0))
+                entry.external_attr = 0o644 << 16
+                archive.writestr(entry, file.read_bytes(), zipfile.ZIP_DEFLATED)
+
+
+if __name__ == "__main__":
+    site, path = map(Path, sys.argv[1:])
+    pack(site, path)
+    print(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")

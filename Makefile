@@ -6,6 +6,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/ready
 SITE   := _build/html
 LOGS   := _build/logs
+NODE   := _build/node/ready
 PAGES  := $(wildcard book/*.ipynb)
 JOBS   ?= 2
 PORT   ?= 8000
@@ -31,8 +32,8 @@ else \
 fi
 endef
 
-.PHONY: help book test lint serve notebooks bench clean test-package test-notebooks test-site \
-        test-oldest
+.PHONY: help book test lint serve notebooks bench lighthouse clean test-package test-notebooks \
+        test-site test-oldest
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -92,6 +93,9 @@ notebooks: $(READY) ## execute the chapters in place, so that their stored outpu
 bench: $(READY) ## compare the speed of attention with lean and with textbook NumPy
 	$(BIN)/python scripts/bench.py
 
+lighthouse: $(NODE) book ## measure every page, or ONLY="book/index.html ...", with Lighthouse
+	@$(BIN)/python scripts/lighthouse.py $(ONLY)
+
 serve: book ## build the site and serve it at http://localhost:8000 (or PORT=...)
 	@$(BIN)/python scripts/serve.py $(SITE) $(PORT)
 
@@ -106,4 +110,14 @@ $(READY): requirements.txt constraints.txt pyproject.toml
 	@$(PYTHON) -m venv --clear $(VENV)
 	@$(BIN)/pip install -q --disable-pip-version-check -r requirements.txt || { \
 	  echo "setup     FAILED. To do: see pip's message above; is the package index reachable?"; exit 1; }
+	@touch $@
+
+$(NODE): tests/browser/package.json
+	@{ command -v node && command -v npm; } > /dev/null || { \
+	  echo "Lighthouse needs Node.js with npm, which nothing else here does. To do: install Node.js 20"; \
+	  exit 1; }
+	@mkdir -p $(@D) && cp $< $(@D)
+	$(call stage,node,install Lighthouse into $(@D) once, \
+	  npm install --prefix $(@D) --engine-strict --ignore-scripts --no-package-lock --no-audit --no-fund, \
+	  see npm below; is its registry reachable and Node.js recent enough?)
 	@touch $@

@@ -103,8 +103,8 @@ def culprits(report):
             for item in audit.get("details", {}).get("items", []):
                 node = item.get("node", {})
                 why = node.get("explanation", "").splitlines()[1:2] or item.values()
-                words = [text.strip() for text in why if isinstance(text, str)]
-                yield " | ".join(["   ", node.get("selector", "no element"), *words])
+                words = [node.get("selector"), *(text for text in why if isinstance(text, str))]
+                yield "    " + " | ".join(word.strip() for word in words if word)
 
 
 def main():
@@ -129,7 +129,8 @@ def main():
     failures = []
     for name in names:
         url = f"http://127.0.0.1:{httpd.server_port}/{name}"
-        task = url, in_markup(site, name), site.parent / "lighthouse" / name
+        base = (site.parent / "lighthouse" / name).with_suffix("")
+        task = url, in_markup(site, name), base
         report, found = measure(*task)
         runs = [found]
         # Other work on the machine lengthens a run: one that misses a limit of time is made again.
@@ -142,7 +143,8 @@ def main():
             f"{found[key]:{len(head)}.{digits}f}" for key, (head, _, digits) in MEASURES.items()
         ]
         print(f"| {name:{wide}} | {' | '.join(cells)} |", flush=True)
-        failures += [f"{name}: {line}" for line in (*missed(found), *culprits(report))]
+        if wrong := [*missed(found), *culprits(report)]:
+            failures += ["", name, *(f"  {line}" for line in wrong)]
     print(f"\nLighthouse's own reports: {site.parent / 'lighthouse'}")
     sys.exit("\n".join(["Missed:", *failures]) if failures else 0)
 

@@ -5,6 +5,7 @@ By hand: `make lighthouse`, which installs Lighthouse first.
 
 import argparse
 import json
+import math
 import os
 import re
 import shutil
@@ -37,6 +38,7 @@ MEASURES = {  # name in the report: (heading, limit, digits); a category must re
     "all": ("KiB in all", 1024, 0),
 }
 TIMED = list(MEASURES)[:5]  # what a busy machine changes
+SHOWN = 5  # elements of a failing audit
 FIGURES = ["unsized-images", "offscreen-images"]  # sized in the markup; below the fold, lazy
 
 
@@ -54,13 +56,10 @@ def in_markup(site, name):
     sizes = {}
     text = (site / name).read_text(encoding="utf-8")
     for link in re.findall(r'\s(?:src|srcset|data)="([^"\s?#]+)', text):
-        path = unquote(urlsplit(urljoin(f"/{name}", link)).path)
+        path = unquote(urlsplit(urljoin(f"http://site/{name}", link)).path)
         if (file := site / path.lstrip("/")).is_file():
-            packed = file.suffix in TEXT
-            status = file.stat()
-            sizes[path] = (
-                len(compressed(str(file), status.st_mtime_ns)) if packed else status.st_size
-            )
+            packed = file.suffix in TEXT and compressed(str(file), file.stat().st_mtime_ns)
+            sizes[path] = len(packed or file.read_bytes())
     return sizes
 
 
@@ -77,18 +76,19 @@ def measure(url, markup, base):
     for request in report["audits"]["network-requests"]["details"]["items"]:
         path = unquote(urlsplit(request["url"]).path)
         loaded[path] = loaded.get(path, 0) + request.get("transferSize", 0)
-    found = {key: report["categories"][key]["score"] for key in CATEGORIES}
-    found |= {key: report["audits"][key]["numericValue"] for key in TIMED[1:]}
+    # An audit that could not be made has no number: then the page misses the limit.
+    found = {key: report["categories"][key]["score"] or 0 for key in CATEGORIES}
+    found |= {key: report["audits"][key].get("numericValue", math.inf) for key in TIMED[1:]}
     found["light"] = sum(loaded[path] for path in loaded if "/_images/" not in path) / 1024
     found["all"] = sum((markup | loaded).values()) / 1024  # also what no one has scrolled to yet
     return report, found
 
 
 def missed(found, keys=MEASURES):
-    for heading, limit, digits, key in ((*MEASURES[key], key) for key in keys):
-        value = round(found[key], digits + 1)
+    for key in keys:
+        value, (heading, limit, digits) = found[key], MEASURES[key]
         if limit is not None and (value < limit if key in CATEGORIES else value > limit):
-            yield f"{heading} {value}, limit {limit}"
+            yield f"{heading} {value:.{digits + 1}f}, limit {limit}"
 
 
 def culprits(report):
@@ -100,11 +100,14 @@ def culprits(report):
             if not needed or audit["score"] in (None, 1):
                 continue
             yield f"{audit['id']}: {audit['title']}"
-            for item in audit.get("details", {}).get("items", []):
+            items = audit.get("details", {}).get("items", [])
+            for item in items[:SHOWN]:
                 node = item.get("node", {})
                 why = node.get("explanation", "").splitlines()[1:2] or item.values()
                 words = [node.get("selector"), *(text for text in why if isinstance(text, str))]
                 yield "    " + " | ".join(word.strip() for word in words if word)
+            if more := items[SHOWN:]:
+                yield f"    and {len(more)} more"
 
 
 def main():

@@ -4,6 +4,7 @@ By hand: `make serve`. The tests in the browser and `make lighthouse` use it, to
 """
 
 import argparse
+import contextlib
 import functools
 import gzip
 import sys
@@ -27,9 +28,9 @@ class Handler(SimpleHTTPRequestHandler):
         path = Path(self.translate_path(self.path))
         if path.is_dir() and self.path.split("?")[0].endswith("/"):
             path = path / "index.html"
-        if "gzip" in self.headers.get("Accept-Encoding", "") and path.suffix in TEXT:
-            if path.is_file():
-                return self.answer(200, path)
+        packed = "gzip" in self.headers.get("Accept-Encoding", "") and path.suffix in TEXT
+        if packed and path.is_file():
+            return self.answer(200, path)
         if not path.exists() and (missing := Path(self.directory, "404.html")).is_file():
             return self.answer(404, missing)
         return super().do_GET()
@@ -62,7 +63,5 @@ if __name__ == "__main__":
     except OSError:
         sys.exit(f"Port {asked.port} is taken? Try: make serve PORT={asked.port + 1}")
     print(f"http://localhost:{asked.port}  (Ctrl+C stops it)")
-    try:
+    with contextlib.suppress(KeyboardInterrupt):
         httpd.serve_forever()
-    except KeyboardInterrupt:
-        pass

@@ -1,15 +1,22 @@
-"""What a page's HTML needs and the theme leaves out: sized pictures, folds, a description."""
+"""What a page needs and the theme leaves out: sized pictures, plain folds, few files."""
 
 import re
 import shutil
+from html import escape
 from pathlib import Path
 
+from docutils import nodes
+from myst_nb.sphinx_ import HideCodeCellNode
 from sphinx.util.images import get_image_size
 from sphinx.writers.html5 import HTML5Translator
 from sphinx_exercise.nodes import solution_node
 
-# The theme brings 0.4 MB of styles and 2 MB of scripts; these few are what our templates use.
-STYLES = ["_static/pygments.css", "_static/katex/katex.min.css", "_static/attnbook.css"]
+# The theme brings 0.4 MB of styles and 2 MB of scripts; our templates use these few.
+STYLES = [
+    "_static/pygments.css",
+    "_static/katex/katex.min.css",
+    "_static/attnbook.css",
+]
 SCRIPTS = [
     "documentation_options.js",
     "doctools.js",
@@ -18,7 +25,16 @@ SCRIPTS = [
     "copybutton.js",
     "attnbook.js",
 ]
-UNUSED = ["vendor", "styles", "locales", "scripts", "*.html", "mystnb.*.css", "*thebe*", "*design*"]
+UNUSED = [
+    "vendor",
+    "styles",
+    "locales",
+    "scripts",
+    "*.html",
+    "mystnb.*.css",
+    "*thebe*",
+    "*design*",
+]
 POINT = 96 / 72  # CSS pixels: Matplotlib's pictures are measured in points
 
 
@@ -49,20 +65,33 @@ class Translator(HTML5Translator):
         return super().emptytag(node, tagname, suffix, **attributes)
 
     def visit_title(self, node):
-        if isinstance(node.parent, solution_node):
-            self.body.append(self.starttag(node, "summary", "", CLASS="admonition-title"))
-        else:
-            super().visit_title(node)
+        if not isinstance(node.parent, solution_node):
+            return super().visit_title(node)
+        # What opens a fold must not hold a link, too: one place to press, one thing to do.
+        self.body.append(
+            self.starttag(node, "summary", "", CLASS="admonition-title")
+        )
+        self.body.append(f"{escape(node.astext())}</summary>\n")
+        raise nodes.SkipNode
 
-    def depart_title(self, node):
-        if isinstance(node.parent, solution_node):
-            self.body.append("</summary>\n")
-        else:
-            super().depart_title(node)
+    def visit_citation(self, node):
+        # Docutils gives a role that ARIA has withdrawn.
+        self.body.append(self.starttag(node, "div", CLASS="citation"))
+
+    def depart_citation(self, node):
+        self.body.append("</div>\n")
 
 
-def open_fold(translator, node):
+def open_solution(translator, node):
     translator.body.append(translator.starttag(node, "details", CLASS="admonition"))
+
+
+def open_code(translator, node):
+    """Name the fold by what it holds; MyST-NB names every one *Toggle hidden content*."""
+    translator.body.append(
+        f'<details class="hide {" ".join(node["classes"])}">\n'
+        "<summary>The code of this cell</summary>\n"
+    )
 
 
 def close_fold(translator, node):
@@ -77,7 +106,7 @@ def add_to_page(app, pagename, templatename, context, doctree):
 
 
 def finish(app, exception):
-    """Drop what the theme copied and no page asks for; list the pages for search engines."""
+    """Drop what the theme copied and no page asks for; list the pages for crawlers."""
     if exception:
         return
     for name in UNUSED:
@@ -101,7 +130,9 @@ def finish(app, exception):
 def setup(app):
     app.set_translator("html", Translator)
     app.setup_extension("sphinx_exercise")
-    app.add_node(solution_node, override=True, html=(open_fold, close_fold))
+    app.add_node(solution_node, override=True, html=(open_solution, close_fold))
+    app.setup_extension("myst_nb")
+    app.add_node(HideCodeCellNode, override=True, html=(open_code, close_fold))
     app.connect("html-page-context", add_to_page, priority=900)
     app.connect("build-finished", finish)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,4 +1,4 @@
-"""What a page needs and the theme leaves out: sized pictures, plain folds, few files."""
+"""What pages need and the theme lacks: sized pictures, plain folds, few files."""
 
 import re
 import shutil
@@ -11,7 +11,7 @@ from sphinx.util.images import get_image_size
 from sphinx.writers.html5 import HTML5Translator
 from sphinx_exercise.nodes import solution_node
 
-# The theme brings 0.4 MB of styles and 2 MB of scripts; our templates use these few.
+# The theme brings 0.4 MB of styles and 2 MB of scripts; our templates use these.
 STYLES = [
     "_static/pygments.css",
     "_static/katex/katex.min.css",
@@ -67,7 +67,7 @@ class Translator(HTML5Translator):
     def visit_title(self, node):
         if not isinstance(node.parent, solution_node):
             return super().visit_title(node)
-        # What opens a fold must not hold a link, too: one place to press, one thing to do.
+        # No link in what opens a fold: one place to press, one thing to do.
         self.body.append(
             self.starttag(node, "summary", "", CLASS="admonition-title")
         )
@@ -87,7 +87,7 @@ def open_solution(translator, node):
 
 
 def open_code(translator, node):
-    """Name the fold by what it holds; MyST-NB names every one *Toggle hidden content*."""
+    """Name the fold by what it holds, not *Toggle hidden content* as MyST-NB does."""
     translator.body.append(
         f'<details class="hide {" ".join(node["classes"])}">\n'
         "<summary>The code of this cell</summary>\n"
@@ -106,7 +106,7 @@ def add_to_page(app, pagename, templatename, context, doctree):
 
 
 def finish(app, exception):
-    """Drop what the theme copied and no page asks for; list the pages for crawlers."""
+    """Drop what the theme copied and no page uses; list the pages for crawlers."""
     if exception:
         return
     for name in UNUSED:

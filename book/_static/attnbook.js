@@ -37,19 +37,21 @@ addEventListener("keydown", (event) => {
   }
 });
 
-// What scrolls sideways can be reached and scrolled by keyboard; what fits is no stop on the way.
+// What scrolls sideways can be reached and scrolled by keyboard. Code and figures that fit are no
+// stop on the way; formulas and tables stay one, since their fonts may come late and widen them.
 const fits = new ResizeObserver((entries) => {
   for (const { target } of entries) {
     if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
     else target.removeAttribute("tabindex");
   }
 });
-for (const box of document.querySelectorAll(
-  "article pre, article .katex-display, article figure, .pst-scrollable-table-container, .text_markdown",
-)) {
+for (const box of document.querySelectorAll("article :is(pre, figure)")) {
   box.tabIndex = 0;
   fits.observe(box);
 }
+for (const box of document.querySelectorAll(
+  ".katex-display, .pst-scrollable-table-container, .text_markdown",
+)) box.tabIndex = 0;
 
 // The contents of the page follow the reader.
 const links = new Map();

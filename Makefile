@@ -19,7 +19,7 @@ export OMP_NUM_THREADS ?= 1
 # when their fingerprint changes.
 RUN_INPUTS  = $(shell find attnbook -type f -not -name '*.pyc') constraints.txt requirements.txt
 PAGE_INPUTS = $(shell find book/_ext book/_static book/_templates -type f -not -name '*.pyc') \
-              book/references.bib _config.yml Makefile
+              book/references.bib _config.yml
 
 # stage(name, what it does, command, what to do when it fails): one line on success; on failure
 # first what to do, then the whole log.

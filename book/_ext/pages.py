@@ -87,7 +87,7 @@ def open_solution(translator, node):
 
 
 def open_code(translator, node):
-    """Name the fold by what it holds, not *Toggle hidden content* as MyST-NB does."""
+    """Name the fold by what it holds; MyST-NB says *Toggle hidden content*."""
     translator.body.append(
         f'<details class="hide {" ".join(node["classes"])}">\n'
         "<summary>The code of this cell</summary>\n"

@@ -1,0 +1,81 @@
+"""Every page in Chromium, in both themes, wide and on a phone: sound, visible, accessible."""
+
+from importlib.resources import files
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+SITE = ROOT / "_build" / "html"
+AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+CHAPTERS = [entry["file"] for entry in TOC["parts"][0]["chapters"]]
+PAGES = sorted(
+    name
+    for path in SITE.rglob("*.html")
+    if not (name := path.relative_to(SITE).as_posix()).startswith(("lite/", "_"))
+    and name != "index.html"  # which only leads to the landing page
+)
+
+
+# What a reader would see of the page, asked for in one go. Boxes without size are not seen.
+LOOK = """async () => {
+  for (const picture of document.images) picture.loading = "eager";
+  await Promise.all([...document.images].map((picture) => picture.decode()));
+  await document.fonts.ready;
+  const seen = (query) => [...document.querySelectorAll(query)]
+    .map((e) => e.checkVisibility() && e.getBoundingClientRect())
+    .filter((box) => box && box.width > 4 && box.height > 4).length;
+  return {
+    sideways: document.documentElement.scrollWidth - innerWidth,
+    theme: document.documentElement.dataset.theme,
+    words: document.querySelector("main").textContent.split(/\\s+/).length,
+    heading: seen("main h1"),
+    formulas: seen("main .katex-html"),
+    twice: seen("main .katex-mathml"),
+    code: seen("main .cell_input pre"),
+    figures: seen("article figure img"),
+    cards: [...document.querySelectorAll("article figure img")]
+      .map((e) => getComputedStyle(e).backgroundColor),
+  };
+}"""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("name", PAGES)
+def test_page_is_sound_visible_and_accessible(chromium, address, name, theme, width):
+    page = chromium.new_page(viewport={"width": width, "height": 800}, color_scheme=theme)
+    troubles, hosts = [], set()
+    page.on("console", lambda it: it.type in ("error", "warning") and troubles.append(it.text))
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.on("response", lambda got: got.ok or troubles.append(f"{got.status} {got.url}"))
+    page.on("request", lambda asked: hosts.add(urlsplit(asked.url).netloc))
+    page.goto(f"{address}/{name}", wait_until="load")
+    seen = page.evaluate(LOOK)
+    page.evaluate(AXE)
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    page.close()
+
+    assert troubles == []
+    assert hosts <= {urlsplit(address).netloc, ""}, "asks another host"
+    assert seen["sideways"] <= 0, "the page scrolls sideways"
+    assert seen["heading"] == 1
+    assert seen["words"] > 10
+    if name != "404.html":  # which follows the system alone
+        assert seen["theme"] == theme
+    if name.removesuffix(".html") in CHAPTERS:
+        assert seen["words"] > 2000
+        assert seen["formulas"] > 20
+        assert seen["twice"] == 0, "formulas appear twice"
+        assert seen["code"] > 20
+        assert seen["figures"] >= 8
+        assert set(seen["cards"]) == {"rgb(255, 255, 255)"}, "a figure unreadable in the dark"
+    barriers = [
+        f"{rule['id']}: {node['target']} {node['html'][:120]}"
+        for rule in found["violations"]
+        for node in rule["nodes"][:5]
+    ]
+    assert barriers == []

@@ -1,0 +1,237 @@
+"""A reader at work: searching, folding, copying, by keyboard, without JavaScript, from disk."""
+
+import re
+import zipfile
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+SITE = ROOT / "_build" / "html"
+TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+CHAPTERS = [entry["file"] for entry in TOC["parts"][0]["chapters"]]
+CHAPTER = "book/02-scaled-dot-product.html"
+WORDS = {
+    "book/01-why-attention": "Nadaraya",
+    "book/02-scaled-dot-product": "overflow",
+    "book/03-self-and-cross": "pronoun",
+    "book/04-multi-head": "grouped",
+    "book/05-sinusoidal-encoding": "clock hand",
+}
+THEME = "document.documentElement.dataset.theme"
+
+
+@pytest.fixture
+def context(chromium):
+    context = chromium.new_context(viewport={"width": 1280, "height": 800})
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def page(context):
+    """Return a wide page; what goes wrong on it fails the test."""
+    page = context.new_page()
+    troubles = []
+    page.on("console", lambda it: it.type in ("error", "warning") and troubles.append(it.text))
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    yield page
+    assert troubles == []
+
+
+def found(page):
+    """Return the pages that a search found, best first."""
+    page.locator("#search-results li a").first.wait_for()
+    return [
+        urlsplit(link.get_attribute("href")).path.removesuffix(".html")
+        for link in page.locator("#search-results li > a").all()
+    ]
+
+
+def test_every_chapter_has_a_word_to_search_for():
+    assert list(WORDS) == CHAPTERS
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_search_finds_a_word_of_each_chapter(page, address, chapter):
+    page.goto(f"{address}/book/index.html")
+    page.keyboard.press("/")
+    page.keyboard.type(WORDS[chapter])
+    page.keyboard.press("Enter")
+    assert chapter in found(page)
+    page.locator(f"#search-results a[href*='{chapter}']").first.click()
+    page.locator("article mark, article .highlighted").first.wait_for()
+    assert chapter in page.url
+
+
+def test_the_theme_is_switched_and_remembered(page, address):
+    page.emulate_media(color_scheme="light")
+    page.goto(f"{address}/{CHAPTER}")
+    button = page.get_by_role("button", name="Dark theme")
+    assert page.evaluate(THEME) == "light"
+    before = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    button.click()
+    assert page.evaluate(THEME) == "dark"
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != before
+    assert button.get_attribute("aria-pressed") == "true"
+    page.goto(f"{address}/book/notation.html")
+    assert page.evaluate(THEME) == "dark"
+    page.get_by_role("button", name="Dark theme").click()
+    assert page.evaluate(THEME) == "light"
+
+
+@pytest.mark.parametrize(
+    ("button", "panel", "link"),
+    [("Chapters", "#side-chapters", "03-self"), ("On this page", "#side-contents", "#summary")],
+)
+def test_side_panels_open_and_close_on_a_phone(page, address, button, panel, link):
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto(f"{address}/{CHAPTER}")
+    panel, opener = page.locator(panel), page.get_by_role("button", name=button)
+    assert not panel.is_visible()
+    opener.press("Enter")
+    assert panel.is_visible()
+    page.keyboard.press("Escape")
+    assert not panel.is_visible()
+    opener.click()
+    panel.get_by_role("button", name="Close").click()
+    assert not panel.is_visible()
+    opener.click()
+    panel.locator(f"a[href*='{link}']").first.click()
+    page.wait_for_url(re.compile(re.escape(link)))
+    assert not panel.is_visible()
+
+
+def test_side_panels_stand_beside_a_wide_page(page, address):
+    page.goto(f"{address}/{CHAPTER}")
+    assert page.locator("#side-chapters a[href='#']").is_visible()
+    contents = page.locator("#side-contents a")
+    assert contents.count() > 8
+    link = page.locator("#side-contents a[href='#which-keys-may-a-query-see']")
+    link.click()
+    page.locator("#side-contents a[aria-current]", has_text="Which keys").wait_for()
+    assert page.locator("h2", has_text="Which keys").bounding_box()["y"] < 400
+
+
+def test_folds_open_by_mouse_and_by_keyboard(page, address):
+    page.goto(f"{address}/{CHAPTER}")
+    solutions = page.locator("details.solution")
+    assert solutions.count() == 6
+    for fold in (solutions.first, page.locator("details.hide").first):
+        code = fold.locator("pre").first
+        assert not code.is_visible()
+        fold.locator("summary").click()
+        assert code.is_visible()
+        fold.locator("summary").press("Enter")
+        assert not code.is_visible()
+
+
+def test_code_is_copied_without_what_it_prints(page, context, address):
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(f"{address}/{CHAPTER}")
+    assert page.locator(".cell_output .copybtn").count() == 0
+    cell = page.locator(".cell_input .highlight").first
+    cell.hover()
+    cell.get_by_role("button", name="Copy").click()
+    cell.locator(".copybtn.success").wait_for()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied.startswith("import matplotlib.pyplot as plt\nimport numpy as np")
+    assert copied.strip() == cell.locator("pre").inner_text().strip()
+
+
+STOPS = """() => [...document.querySelectorAll(
+  "a[href], button, input, summary, [tabindex='0']")].filter((e) => e.checkVisibility(
+  {visibilityProperty: true}) && !e.disabled).length"""
+HERE = """() => {
+  const e = document.activeElement;
+  if (e === document.body) return null;
+  e.dataset.stop ??= String(document.querySelectorAll("[data-stop]").length);
+  const style = getComputedStyle(e), box = e.getBoundingClientRect();
+  return {stop: e.dataset.stop, outline: style.outlineStyle, opacity: style.opacity,
+          inside: box.bottom > 0 && box.top < innerHeight, html: e.outerHTML.slice(0, 120)};
+}"""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("name", ["book/index.html", CHAPTER, "book/api.html", "search.html"])
+def test_the_keyboard_reaches_everything_and_shows_where_it_is(page, address, name, width):
+    page.set_viewport_size({"width": width, "height": 800})
+    page.emulate_media(reduced_motion="reduce")
+    page.goto(f"{address}/{name}")
+    # All sections laid out, so that what fits is no stop; no field that takes the focus itself.
+    page.add_style_tag(content="section { content-visibility: visible !important }")
+    page.evaluate("document.activeElement.blur()")
+    page.wait_for_timeout(500)
+    stops, reached = page.evaluate(STOPS), set()
+    for _ in range(stops + 5):
+        page.keyboard.press("Tab")
+        if (here := page.evaluate(HERE)) is None:
+            continue  # past the end, and on from the top
+        assert here["outline"] != "none", here["html"]
+        assert float(here["opacity"]) > 0.5, here["html"]
+        assert here["inside"], here["html"]
+        reached.add(here["stop"])
+    assert len(reached) == stops
+
+
+def test_a_figure_keeps_its_place_while_it_loads(page, address):
+    page.route("**/_images/*", lambda route: route.abort())
+    page.goto(f"{address}/{CHAPTER}")
+    sizes = page.evaluate(
+        """() => [...document.querySelectorAll("article figure img")].map((e) =>
+        [e.loading, e.getAttribute("width") / e.getAttribute("height")])"""
+    )
+    assert len(sizes) >= 8
+    assert all(loading == "lazy" and 0.3 < ratio < 8 for loading, ratio in sizes)
+
+
+@pytest.fixture
+def plain(chromium):
+    """Return a page of a browser that runs no scripts."""
+    context = chromium.new_context(java_script_enabled=False)
+    yield context.new_page()
+    context.close()
+
+
+def test_a_page_reads_without_javascript(plain, address):
+    plain.goto(f"{address}/{CHAPTER}")
+    assert plain.get_by_role("heading", level=1).is_visible()
+    assert plain.locator(".katex-html").first.is_visible()
+    assert plain.locator(".cell_input pre").first.is_visible()
+    figure = plain.locator("article figure img").first
+    figure.scroll_into_view_if_needed()
+    assert figure.is_visible()
+    fold = plain.locator("details.solution").first
+    fold.locator("summary").click()
+    assert fold.locator("pre").first.is_visible()
+    assert not plain.locator(".theme-switch-button").is_visible()
+    plain.set_viewport_size({"width": 390, "height": 800})
+    plain.get_by_role("button", name="Chapters").click()
+    assert plain.locator("#side-chapters").is_visible()
+    plain.goto(f"{address}/search.html")
+    assert "needs JavaScript" in plain.locator("main").inner_text()
+
+
+def test_the_zip_opens_from_disk(page, address, tmp_path):
+    page.goto(f"{address}/book/index.html")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Read it offline").click()
+    with zipfile.ZipFile(download.value.path()) as archive:
+        archive.extractall(tmp_path)
+    home = tmp_path / "the-attention-book/index.html"
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(home.as_uri())
+    page.wait_for_url("**/book/index.html")
+    assert not page.get_by_role("link", name="Read it offline").is_visible()
+    page.get_by_role("link", name="Start reading").click()
+    page.get_by_role("heading", level=1, name="Why attention?").wait_for()
+    figure = page.locator("article figure img").first
+    figure.scroll_into_view_if_needed()
+    page.wait_for_function("e => e.complete && e.naturalWidth > 50", arg=figure.element_handle())
+    page.wait_for_function("document.fonts.check('1em \\'Book Serif\\'')")
+    page.goto(home.with_name("search.html").as_uri() + "?q=pronoun")
+    assert any("03-self-and-cross" in name for name in found(page))
+    assert all(url.startswith(("file:", "data:")) for url in asked)

@@ -4,12 +4,14 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/ready
+LAB    := .venv-lab
 SITE   := _build/html
 LOGS   := _build/logs
 NODE   := _build/node/ready
 PAGES  := $(wildcard book/*.ipynb)
 JOBS   ?= 2
 PORT   ?= 8000
+CHAPTER ?= 01-why-attention
 
 # The matrices here are small: threads of two notebooks at once would only wait for each other.
 export OMP_NUM_THREADS ?= 1
@@ -32,7 +34,7 @@ else \
 fi
 endef
 
-.PHONY: help book test lint serve notebooks bench lighthouse clean test-package test-notebooks \
+.PHONY: help book test lint serve lab notebooks bench lighthouse clean test-package test-notebooks \
         test-site test-oldest
 
 help: ## list the commands
@@ -99,18 +101,30 @@ lighthouse: $(NODE) book ## measure every page, or ONLY="book/index.html ...", w
 serve: book ## build the site and serve it at http://localhost:8000 (or PORT=...)
 	@$(BIN)/python scripts/serve.py $(SITE) $(PORT)
 
+# Binder's environment, and like Binder it shows a chapter in JupyterLab.
+lab: $(LAB)/ready ## open a chapter in JupyterLab (CHAPTER=02-scaled-dot-product, ...)
+	cd book && ../$(LAB)/bin/jupyter lab $(CHAPTER).ipynb
+
 clean: ## delete everything that was built or installed
-	rm -rf _build .venv .venv-oldest build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+	rm -rf _build .venv .venv-lab .venv-oldest build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
+# setup(requirements): an environment in the folder of the target, which marks that it is complete.
+define setup
+@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+  echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.12 ..."; exit 1; }
+@echo "setup     install into $(@D), once: about half a minute"
+@$(PYTHON) -m venv --clear $(@D)
+@$(@D)/bin/pip install -q --disable-pip-version-check -r $(1) || { \
+  echo "setup     FAILED. To do: see pip's message above; is the package index reachable?"; exit 1; }
+@touch $@
+endef
+
 $(READY): requirements.txt constraints.txt pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-	  echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.12 ..."; exit 1; }
-	@echo "setup     install into $(VENV), once: about half a minute"
-	@$(PYTHON) -m venv --clear $(VENV)
-	@$(BIN)/pip install -q --disable-pip-version-check -r requirements.txt || { \
-	  echo "setup     FAILED. To do: see pip's message above; is the package index reachable?"; exit 1; }
-	@touch $@
+	$(call setup,requirements.txt)
+
+$(LAB)/ready: .binder/requirements.txt .binder/constraints.txt pyproject.toml
+	$(call setup,.binder/requirements.txt)
 
 $(NODE): tests/browser/package.json
 	@{ command -v node && command -v npm; } > /dev/null || { \

@@ -198,17 +198,28 @@ def test_the_version_is_the_same_everywhere():
     assert f"## {version} " in read(ROOT / "CHANGELOG.md")
 
 
-def test_requirements_are_pinned_with_a_reason_and_agree_with_the_constraints():
-    lines = read(ROOT / "requirements.txt").splitlines()
+def pins(path):
+    pinned = re.findall(r"^([\w.-]+)==([\w.]+)", read(path), re.M)
+    assert pinned
+    return {re.sub(r"[-_.]+", "-", name).lower(): version for name, version in pinned}
+
+
+@pytest.mark.parametrize("folder", [ROOT, ROOT / ".binder"], ids=["all", "binder"])
+def test_requirements_are_pinned_with_a_reason_and_agree_with_the_constraints(folder):
+    lines = read(folder / "requirements.txt").splitlines()
     assert "-c constraints.txt" in lines
-    pinned = dict(re.findall(r"^([\w.-]+)==([\w.]+)$", read(ROOT / "constraints.txt"), re.M))
     wanted = [line for line in lines if line and not line.startswith(("#", "-c"))]
     assert wanted[-1].startswith("-e .")
-    for line in wanted:
-        assert re.search(r"  # \w", line), f"no reason: {line}"
-        if not line.startswith("-e"):
-            name, version = re.match(r"([\w.-]+)==([\w.]+)", line).groups()
-            assert pinned[name] == version
+    assert all(re.match(r"[\w.-]+==[\w.]+ ", line) for line in wanted[:-1])
+    assert all(re.search(r" # \w", line) for line in wanted), "no reason"
+    assert pins(folder / "requirements.txt").items() <= pins(folder / "constraints.txt").items()
+
+
+def test_binder_runs_the_chapters_with_the_versions_that_tested_them():
+    tested, binder = pins(ROOT / "constraints.txt"), pins(ROOT / ".binder/constraints.txt")
+    shared = tested.keys() & binder.keys()
+    assert shared >= {"numpy", "matplotlib", "ipykernel", "ipython"}
+    assert {name: tested[name] for name in shared} == {name: binder[name] for name in shared}
 
 
 @pytest.mark.pinned

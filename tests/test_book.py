@@ -118,7 +118,7 @@ class TestChapter:
 
     def test_each_exercise_has_an_empty_cell_and_a_checked_solution(self, chapter):
         text = prose(chapter)
-        exercises = re.findall(r"```\{exercise\}.*\n:label: (ex-[\w-]+)", text)
+        exercises = re.findall(r":::\{exercise\}.*\n:label: (ex-[\w-]+)", text)
         assert len(exercises) >= 4
         assert re.findall(r"\{solution-start\} (ex-[\w-]+)\n:class: dropdown", text) == exercises
         assert text.count("{solution-end}") == len(exercises)
@@ -132,7 +132,7 @@ class TestChapter:
 
     def test_a_statement_names_the_function_as_its_checker_does(self, chapter):
         statements = re.findall(
-            r"```\{exercise\}.*\n:label: ex-([\w-]+)\n(.*?)```", prose(chapter), re.S
+            r":::\{exercise\}.*\n:label: ex-([\w-]+)\n(.*?):::", prose(chapter), re.S
         )
         assert statements
         for name, text in statements:
@@ -145,8 +145,13 @@ class TestChapter:
         stated = int(re.search(r"about (\d+) minutes to read", prose(chapter))[1])
         assert abs(stated - measured) <= 5, f"about {measured:.0f} minutes"
         row = next(line for line in read(BOOK / "index.md").splitlines() if chapter.name in line)
-        exercises = prose(chapter).count("```{exercise}")
+        exercises = prose(chapter).count(":::{exercise}")
         assert [cell.strip() for cell in row.split("|")[-3:-1]] == [str(exercises), str(stated)]
+
+    def test_directives_read_well_where_they_are_not_rendered(self, chapter):
+        # In Colab a fence of backticks is a block of code: its title is gone, its formulas are raw.
+        assert "```{" not in prose(chapter)
+        assert ":::{exercise} " in prose(chapter)
 
     def test_has_no_filler(self, chapter):
         words = "simply|obviously|clearly|powerful|delve|crucial|straightforward|of course"

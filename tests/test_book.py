@@ -5,6 +5,7 @@ import json
 import re
 import tomllib
 from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -165,6 +166,18 @@ class TestChapter:
         assert "remove-cell" in first["metadata"]["tags"]
         assert '"google.colab" in sys.modules' in source(first)
         assert f"git+{URL}" in source(first)
+
+
+def test_the_link_for_a_class_pulls_this_repository_and_opens_a_chapter():
+    (link,) = re.findall(r"^https://\S+/git-pull\?\S+$", read(BOOK / "instructors.md"), re.M)
+    parts = urlsplit(link)
+    assert parts.path == "/hub/user-redirect/git-pull"
+    asked = dict(parse_qsl(parts.query, strict_parsing=True))
+    assert asked.keys() == {"repo", "branch", "urlpath"}
+    assert asked["repo"] == URL
+    assert asked["branch"] == yaml.safe_load(read(ROOT / "_config.yml"))["repository"]["branch"]
+    folder = f"lab/tree/{URL.rpartition('/')[2]}/"
+    assert ROOT / asked["urlpath"].removeprefix(folder) in CHAPTERS
 
 
 def citations():

@@ -110,6 +110,15 @@ class TestChapter:
             assert "dropdown" in solution["class"]
             assert ": correct" in solution.get_text()
 
+    def test_the_rocket_opens_this_chapter_in_binder_and_colab(self, name):
+        rocket = page(name).select(".dropdown-launch-buttons a[href]")
+        repository, notebook = "gh/attnbook/attnbook/main", f"{name}.ipynb"
+        assert [link["href"] for link in rocket] == [
+            f"https://mybinder.org/v2/{repository}?urlpath=lab/tree/{notebook}",
+            f"https://colab.research.google.com/github/attnbook/attnbook/blob/main/{notebook}",
+        ]
+        assert (ROOT / notebook).is_file()
+
     def test_shows_no_error_that_was_not_meant(self, name):
         notebook = (ROOT / f"{name}.ipynb").read_text(encoding="utf-8")
         meant = notebook.count('"raises-exception"')

@@ -5,6 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/ready
 LAB    := .venv-lab
+LITE   := .venv-lite
 SITE   := _build/html
 LOGS   := _build/logs
 NODE   := _build/node/ready
@@ -35,7 +36,7 @@ fi
 endef
 
 .PHONY: help book test lint serve lab notebooks bench lighthouse clean test-package test-notebooks \
-        test-site test-oldest
+        test-site test-browser test-oldest lite
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +56,12 @@ mkdir -p _build \
 && mv _build/run.now _build/run && mv _build/pages.now _build/pages \
 && $(BIN)/python scripts/zip_site.py $(SITE) $(SITE)/the-attention-book.zip && echo $(SITE)
 endef
+
+# PYODIDE=folder: an unpacked Pyodide to ship, for a host whose pages must not call another.
+lite: book $(LITE)/ready ## build the book that runs in the browser into _build/html/lite
+	$(call stage,lite,build JupyterLite with the chapters and the package, \
+	  $(LITE)/bin/python scripts/build_lite.py $(SITE)/lite $(PYODIDE), \
+	  read the last lines below)
 
 test: lint test-package test-notebooks ## run every test, then build the site and test that, too
 	@rm -rf _build/.doctrees $(SITE)
@@ -106,7 +113,7 @@ lab: $(LAB)/ready ## open a chapter in JupyterLab (CHAPTER=02-scaled-dot-product
 	cd book && ../$(LAB)/bin/jupyter lab $(CHAPTER).ipynb
 
 clean: ## delete everything that was built or installed
-	rm -rf _build .venv .venv-lab .venv-oldest build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+	rm -rf _build .venv $(LAB) $(LITE) .venv-oldest build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 # setup(requirements): an environment in the folder of the target, which marks that it is complete.
@@ -126,6 +133,11 @@ $(READY): requirements.txt constraints.txt pyproject.toml
 $(LAB)/ready: .binder/requirements.txt .binder/constraints.txt pyproject.toml
 	$(call setup,.binder/requirements.txt)
 
+$(LITE)/ready: lite/requirements.txt lite/constraints.txt
+	$(call setup,lite/requirements.txt)
+	@$(LITE)/bin/pip download -q --disable-pip-version-check --no-deps -c lite/constraints.txt \
+	  -d $(LITE)/wheels comm
+
 $(NODE): tests/browser/package.json
 	@{ command -v node && command -v npm; } > /dev/null || { \
 	  echo "Lighthouse needs Node.js with npm, which nothing else here does. To do: install Node.js 20"; \
@@ -135,3 +147,4 @@ $(NODE): tests/browser/package.json
 	  npm install --prefix $(@D) --engine-strict --ignore-scripts --no-package-lock --no-audit --no-fund, \
 	  see npm below; is its registry reachable and Node.js recent enough?)
 	@touch $@
+

@@ -1,0 +1,86 @@
+"""Build the book that runs in the browser: JupyterLite with the chapters and the package.
+
+By hand: `make lite`. It asks no network, once `.venv-lite` is there.
+"""
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from jupyterlite_pyodide_kernel.constants import PYODIDE_KERNEL_PLUGIN_ID, PYODIDE_VERSION
+
+ROOT = Path(__file__).resolve().parents[1]
+ROOM = ROOT / "_build/lite"  # what JupyterLite is built from
+WHEELS = Path(sys.prefix) / "wheels"
+NEEDS = ["numpy", "matplotlib"]
+KERNEL_NEEDS = ["micropip", "ipython", "jedi"]
+
+# The kernel loads packages in a worker, and a URL is relative to the worker's own file, which
+# lies in extensions/@jupyterlite/pyodide-kernel-extension/static. So any folder may hold the site.
+FROM_WORKER = "../../../../pypi/"
+
+
+def build_wheel():
+    """Build the package's wheel and return its name."""
+    source = ROOM / "source"  # a copy: setuptools reads what older builds left in a folder
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "attnbook", source / "attnbook", ignore=ignored)
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source)
+    pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]
+    subprocess.run([*pip, "-w", ROOM / "pypi", source], check=True)
+    shutil.rmtree(source)
+    return next((ROOM / "pypi").glob("attnbook-*.whl")).name
+
+
+def check_pyodide(folder):
+    """Stop if the folder is not the whole distribution of the version that the kernel is for."""
+    entry, lock = folder / "pyodide.mjs", folder / "pyodide-lock.json"
+    if not (entry.is_file() and lock.is_file() and PYODIDE_VERSION in entry.read_text("utf-8")):
+        sys.exit(f"PYODIDE={folder} must be an unpacked Pyodide {PYODIDE_VERSION}")
+    packages = json.loads(lock.read_text("utf-8"))["packages"]
+    files = [packages[name]["file_name"] for name in NEEDS + KERNEL_NEEDS]
+    if missing := [name for name in files if not (folder / name).is_file()]:
+        sys.exit(f"PYODIDE={folder} lacks {', '.join(missing)}: unpack the full distribution")
+
+
+def main(output, pyodide):
+    """Build into the folder `output`, with the Pyodide of the folder `pyodide` if there is one."""
+    shutil.rmtree(ROOM, ignore_errors=True)
+    shutil.rmtree(output, ignore_errors=True)
+    shutil.copytree(WHEELS, ROOM / "pypi")
+    (ROOM / "files").mkdir()
+    for chapter in ROOT.glob("book/*.ipynb"):
+        shutil.copy(chapter, ROOM / "files")
+
+    kernel = {"loadPyodideOptions": {"packages": [*NEEDS, FROM_WORKER + build_wheel()]}}
+    if pyodide:
+        check_pyodide(pyodide)
+        (ROOM / "static").mkdir()
+        (ROOM / "static/pyodide").symlink_to(pyodide.resolve())  # JupyterLite copies and uses it
+        kernel["disablePyPIFallback"] = True
+    settings = {"appName": "The Attention Book", "litePluginSettings": {}}
+    settings["litePluginSettings"][PYODIDE_KERNEL_PLUGIN_ID] = kernel
+    config = {"jupyter-lite-schema-version": 0, "jupyter-config-data": settings}
+    (ROOM / "jupyter-lite.json").write_text(json.dumps(config), "utf-8")
+    # The names of the chapters are long; when they were built says nothing.
+    browser = {"@jupyterlab/filebrowser-extension:browser": {"showLastModifiedColumn": False}}
+    (ROOM / "overrides.json").write_text(json.dumps(browser), "utf-8")
+
+    lite = [sys.executable, "-m", "jupyterlite_core", "build", "--apps", "lab"]
+    smaller = ["--no-sourcemaps", "--no-unused-shared-packages"]
+    command = [*lite, *smaller, "--lite-dir", ROOM, "--output-dir", output]
+    subprocess.run(command, cwd=ROOM, check=True)  # it leaves a database where it runs
+    size = sum(path.stat().st_size for path in output.rglob("*") if path.is_file())
+    print(f"{output.relative_to(ROOT)}, {size / 1e6:.0f} MB")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("output", type=Path)
+    parser.add_argument("pyodide", nargs="?", type=Path)
+    asked = parser.parse_args()
+    main(asked.output.resolve(), asked.pyodide)

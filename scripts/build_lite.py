@@ -49,6 +49,8 @@ def check_pyodide(folder):
 
 def main(output, pyodide):
     """Build into the folder `output`, with the Pyodide of the folder `pyodide` if there is one."""
+    if pyodide:
+        check_pyodide(pyodide)
     shutil.rmtree(ROOM, ignore_errors=True)
     shutil.rmtree(output, ignore_errors=True)
     shutil.copytree(WHEELS, ROOM / "pypi")
@@ -58,7 +60,6 @@ def main(output, pyodide):
 
     kernel = {"loadPyodideOptions": {"packages": [*NEEDS, FROM_WORKER + build_wheel()]}}
     if pyodide:
-        check_pyodide(pyodide)
         (ROOM / "static").mkdir()
         (ROOM / "static/pyodide").symlink_to(pyodide.resolve())  # JupyterLite copies and uses it
         kernel["disablePyPIFallback"] = True
@@ -72,10 +73,10 @@ def main(output, pyodide):
 
     lite = [sys.executable, "-m", "jupyterlite_core", "build", "--apps", "lab"]
     smaller = ["--no-sourcemaps", "--no-unused-shared-packages"]
-    command = [*lite, *smaller, "--lite-dir", ROOM, "--output-dir", output]
+    command = [*lite, *smaller, "--lite-dir", ROOM, "--output-dir", output.resolve()]
     subprocess.run(command, cwd=ROOM, check=True)  # it leaves a database where it runs
     size = sum(path.stat().st_size for path in output.rglob("*") if path.is_file())
-    print(f"{output.relative_to(ROOT)}, {size / 1e6:.0f} MB")
+    print(f"{output}, {size / 1e6:.0f} MB")
 
 
 if __name__ == "__main__":
@@ -83,4 +84,4 @@ if __name__ == "__main__":
     parser.add_argument("output", type=Path)
     parser.add_argument("pyodide", nargs="?", type=Path)
     asked = parser.parse_args()
-    main(asked.output.resolve(), asked.pyodide)
+    main(asked.output, asked.pyodide)

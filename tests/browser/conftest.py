@@ -1,5 +1,6 @@
 """A headless Chromium and the built site on a server of its own, for the tests in this folder."""
 
+import contextlib
 import importlib.util
 import shutil
 import threading
@@ -26,14 +27,26 @@ def load(path):
     return module
 
 
-@pytest.fixture(scope="session")
-def address():
-    """Return where the built site is served: compressed, as by a web host."""
-    httpd = load(ROOT / "scripts/serve.py").server(SITE)
+@contextlib.contextmanager
+def serving(folder):
+    httpd = load(ROOT / "scripts/serve.py").server(folder)
     threading.Thread(target=httpd.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{httpd.server_port}"
     httpd.shutdown()
     httpd.server_close()
+
+
+@pytest.fixture(scope="session")
+def address():
+    """Return where the built site is served: compressed, as by a web host."""
+    with serving(SITE) as where:
+        yield where
+
+
+@pytest.fixture(scope="session")
+def serve():
+    """Return a context manager that serves another folder in the same way."""
+    return serving
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import nbformat
 from jupyterlite_pyodide_kernel.constants import PYODIDE_KERNEL_PLUGIN_ID, PYODIDE_VERSION
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -36,6 +37,18 @@ def build_wheel():
     return next((ROOM / "pypi").glob("attnbook-*.whl")).name
 
 
+def as_served(chapter):
+    """Return a chapter as a notebook server would send it: JupyterLite sends files as they are.
+
+    Text in one piece instead of a list of lines, and cells trusted, or figures would not show.
+    """
+    notebook = nbformat.read(chapter, as_version=4)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.metadata["trusted"] = True
+    return json.dumps(notebook, ensure_ascii=False)
+
+
 def check_pyodide(folder):
     """Stop if the folder is not the whole distribution of the version that the kernel is for."""
     entry, lock = folder / "pyodide.mjs", folder / "pyodide-lock.json"
@@ -56,7 +69,7 @@ def main(output, pyodide):
     shutil.copytree(WHEELS, ROOM / "pypi")
     (ROOM / "files").mkdir()
     for chapter in ROOT.glob("book/*.ipynb"):
-        shutil.copy(chapter, ROOM / "files")
+        (ROOM / "files" / chapter.name).write_text(as_served(chapter), "utf-8")
 
     kernel = {"loadPyodideOptions": {"packages": [*NEEDS, FROM_WORKER + build_wheel()]}}
     if pyodide:

@@ -8,13 +8,13 @@ import json
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import nbformat
 from jupyterlite_pyodide_kernel.constants import PYODIDE_KERNEL_PLUGIN_ID, PYODIDE_VERSION
 
 ROOT = Path(__file__).resolve().parents[1]
-ROOM = ROOT / "_build/lite"  # what JupyterLite is built from
 WHEELS = Path(sys.prefix) / "wheels"
 NEEDS = ["numpy", "matplotlib"]
 KERNEL_NEEDS = ["micropip", "ipython", "jedi"]
@@ -24,17 +24,17 @@ KERNEL_NEEDS = ["micropip", "ipython", "jedi"]
 FROM_WORKER = "../../../../pypi/"
 
 
-def build_wheel():
-    """Build the package's wheel and return its name."""
-    source = ROOM / "source"  # a copy: setuptools reads what older builds left in a folder
+def build_wheel(folder):
+    """Build the package's wheel into the folder and return its name."""
+    source = folder / "source"  # a copy: setuptools reads what older builds left in a folder
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "attnbook", source / "attnbook", ignore=ignored)
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
     pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]
-    subprocess.run([*pip, "-w", ROOM / "pypi", source], check=True)
+    subprocess.run([*pip, "-w", folder, source], check=True)
     shutil.rmtree(source)
-    return next((ROOM / "pypi").glob("attnbook-*.whl")).name
+    return next(folder.glob("attnbook-*.whl")).name
 
 
 def as_served(chapter):
@@ -60,34 +60,37 @@ def check_pyodide(folder):
         sys.exit(f"PYODIDE={folder} lacks {', '.join(missing)}: unpack the full distribution")
 
 
-def main(output, pyodide):
-    """Build into the folder `output`, with the Pyodide of the folder `pyodide` if there is one."""
+def main(output, pyodide, room):
+    """Build into the folder `output`, with the Pyodide of the folder `pyodide` if there is one.
+
+    `room` is an empty folder, in which JupyterLite finds what it is to be built from.
+    """
     if pyodide:
         check_pyodide(pyodide)
-    shutil.rmtree(ROOM, ignore_errors=True)
     shutil.rmtree(output, ignore_errors=True)
-    shutil.copytree(WHEELS, ROOM / "pypi")
-    (ROOM / "files").mkdir()
+    shutil.copytree(WHEELS, room / "pypi")
+    (room / "files").mkdir()
     for chapter in ROOT.glob("book/*.ipynb"):
-        (ROOM / "files" / chapter.name).write_text(as_served(chapter), "utf-8")
+        (room / "files" / chapter.name).write_text(as_served(chapter), "utf-8")
 
-    kernel = {"loadPyodideOptions": {"packages": [*NEEDS, FROM_WORKER + build_wheel()]}}
+    packages = [*NEEDS, FROM_WORKER + build_wheel(room / "pypi")]
+    kernel = {"loadPyodideOptions": {"packages": packages}}
     if pyodide:
-        (ROOM / "static").mkdir()
-        (ROOM / "static/pyodide").symlink_to(pyodide.resolve())  # JupyterLite copies and uses it
+        (room / "static").mkdir()
+        (room / "static/pyodide").symlink_to(pyodide.resolve())  # JupyterLite copies and uses it
         kernel["disablePyPIFallback"] = True
     settings = {"appName": "The Attention Book", "litePluginSettings": {}}
     settings["litePluginSettings"][PYODIDE_KERNEL_PLUGIN_ID] = kernel
     config = {"jupyter-lite-schema-version": 0, "jupyter-config-data": settings}
-    (ROOM / "jupyter-lite.json").write_text(json.dumps(config), "utf-8")
+    (room / "jupyter-lite.json").write_text(json.dumps(config), "utf-8")
     # The names of the chapters are long; when they were built says nothing.
     browser = {"@jupyterlab/filebrowser-extension:browser": {"showLastModifiedColumn": False}}
-    (ROOM / "overrides.json").write_text(json.dumps(browser), "utf-8")
+    (room / "overrides.json").write_text(json.dumps(browser), "utf-8")
 
     lite = [sys.executable, "-m", "jupyterlite_core", "build", "--apps", "lab"]
     smaller = ["--no-sourcemaps", "--no-unused-shared-packages"]
-    command = [*lite, *smaller, "--lite-dir", ROOM, "--output-dir", output.resolve()]
-    subprocess.run(command, cwd=ROOM, check=True)  # it leaves a database where it runs
+    command = [*lite, *smaller, "--lite-dir", room, "--output-dir", output.resolve()]
+    subprocess.run(command, cwd=room, check=True)  # it leaves a database where it runs
     size = sum(path.stat().st_size for path in output.rglob("*") if path.is_file())
     print(f"{output}, {size / 1e6:.0f} MB")
 
@@ -97,4 +100,5 @@ if __name__ == "__main__":
     parser.add_argument("output", type=Path)
     parser.add_argument("pyodide", nargs="?", type=Path)
     asked = parser.parse_args()
-    main(asked.output, asked.pyodide)
+    with tempfile.TemporaryDirectory() as room:
+        main(asked.output, asked.pyodide, Path(room))

@@ -11,7 +11,6 @@ import re
 import subprocess
 import zipfile
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import nbformat
 import pytest
@@ -29,7 +28,7 @@ TITLE = "Compute scaled dot-product attention"
 
 KERNEL = "extensions/@jupyterlite/pyodide-kernel-extension"
 PLUGIN = "@jupyterlite/pyodide-kernel-extension:kernel"
-VERSION = "314.0.6"
+VERSION = "314.0.6"  # the kernel's: change it with its pin
 DEFAULT = f"https://cdn.jsdelivr.net/pyodide/v{VERSION}/full/pyodide.mjs"
 STAND_IN = f"""// {VERSION}
 export async function loadPyodide(options) {{
@@ -74,11 +73,12 @@ def test_all_chapters_are_in_with_their_outputs():
     listed = read(SITE / "lite/api/contents/all.json")["content"]
     assert {entry["path"] for entry in listed} == set(CHAPTERS)
     for name in CHAPTERS:
-        shipped = nbformat.read(folder / name, as_version=4)
-        for cell in shipped.cells:
-            trusted = cell.metadata.pop("trusted", None)
-            assert trusted is (True if cell.cell_type == "code" else None)
-        assert shipped == nbformat.read(ROOT / "book" / name, as_version=4)
+        code = [c for c in read(folder / name)["cells"] if c["cell_type"] == "code"]
+        assert all(cell["metadata"]["trusted"] for cell in code)  # or no figure would show
+        shipped, ours = (
+            nbformat.read(path / name, as_version=4) for path in (folder, ROOT / "book")
+        )
+        assert shipped == ours
 
 
 def test_the_wheel_holds_todays_package_and_is_loaded_before_the_first_cell():
@@ -115,8 +115,9 @@ def test_a_given_pyodide_is_shipped_and_nothing_names_another_host(closed_site):
     assert settings["pyodideUrl"] == "./static/pyodide/pyodide.mjs"
     assert settings["disablePyPIFallback"] is True
     assert (closed_site / "lite/static/pyodide/numpy.whl").is_file()
-    for path in closed_site.rglob("jupyter-lite.*"):
-        assert not re.findall(r"\w+://[^\"]+", path.read_text(encoding="utf-8")), path
+    for path in closed_site.rglob("jupyter-lite.*"):  # of the .ipynb, its metadata count
+        config = read(path)
+        assert "://" not in json.dumps(config.get("metadata", config)), path
 
 
 def test_a_folder_that_is_no_pyodide_is_refused(tmp_path):
@@ -139,15 +140,18 @@ def test_no_source_maps_are_shipped():
 def open_chapter(chromium, address):
     """Open a chapter; check what it shows; return every URL asked for."""
     context = chromium.new_context()
+    context.set_default_timeout(90_000)  # on a busy machine it takes much longer than 5 s
+    shared = {"Access-Control-Allow-Origin": "*"}
     context.route(
-        DEFAULT,
-        lambda route: route.fulfill(
-            body=STAND_IN,
-            content_type="text/javascript",
-            headers={"Access-Control-Allow-Origin": "*"},
+        lambda url: not url.startswith(address),
+        lambda route: (
+            route.fulfill(body=STAND_IN, content_type="text/javascript", headers=shared)
+            if route.request.url == DEFAULT
+            else route.abort()
         ),
     )
-    page, errors, answers = context.new_page(), [], {}
+    page, errors, asked, answers = context.new_page(), [], set(), {}
+    context.on("request", lambda request: asked.add(request.url))
     page.on("pageerror", lambda error: errors.append(str(error)))
     context.on("response", lambda response: answers.update({response.url: response.status}))
     wheel = f"{address}/lite/pypi/attnbook-{attnbook.__version__}-py3-none-any.whl"
@@ -159,27 +163,26 @@ def open_chapter(chromium, address):
     listing.first.wait_for()
     assert sorted(listing.all_inner_texts()) == sorted(CHAPTERS)
     assert ":::" not in notebook.locator(".jp-MarkdownCell").first.inner_text()
-    figure = notebook.locator(".jp-RenderedSVG img, .jp-RenderedSVG svg").first
+    figure = notebook.locator(".jp-RenderedSVG img").first
     figure.scroll_into_view_if_needed()
     assert figure.bounding_box()["width"] > 300
     context.close()
     assert not errors
     assert all(status < 400 for status in answers.values()), answers
-    return set(answers)
+    return asked
 
 
-def hosts(urls, address):
-    return {url for url in urls if urlsplit(url).netloc != urlsplit(address).netloc}
+def elsewhere(asked, address):
+    return {url for url in asked if url.startswith("http") and not url.startswith(address)}
 
 
 def test_a_chapter_opens_beside_the_list_and_only_its_kernel_asks_another_host(chromium, address):
     asked = open_chapter(chromium, address)
-    assert {url for url in asked if url.startswith("http")} - {DEFAULT}
-    assert {url for url in hosts(asked, address) if url.startswith("http")} == {DEFAULT}
+    assert elsewhere(asked, address) == {DEFAULT}
 
 
 def test_with_a_given_pyodide_no_other_host_is_asked(chromium, serve, closed_site):
     with serve(closed_site) as address:
         asked = open_chapter(chromium, address)
+    assert not elsewhere(asked, address)
     assert f"{address}/lite/static/pyodide/pyodide.mjs" in asked
-    assert not {url for url in hosts(asked, address) if url.startswith("http")}

@@ -11,6 +11,7 @@ LOGS   := _build/logs
 NODE   := _build/node/ready
 PAGES  := $(wildcard book/*.ipynb)
 JOBS   ?= 2
+CHROMIUM = chromium chromium-browser google-chrome
 PORT   ?= 8000
 CHAPTER ?= 01-why-attention
 
@@ -36,7 +37,7 @@ fi
 endef
 
 .PHONY: help book test lint serve lab notebooks bench lighthouse clean test-package test-notebooks \
-        test-site test-browser test-oldest lite
+        test-site test-browser in-browser test-oldest lite
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,20 +53,29 @@ mkdir -p _build \
 && cat $(RUN_INPUTS) | cksum > _build/run.now && cat $(PAGE_INPUTS) | cksum > _build/pages.now \
 && { cmp -s _build/run.now _build/run || rm -rf _build/pages _build/.jupyter_cache; } \
 && { cmp -s _build/pages.now _build/pages || rm -rf _build/pages _build/.doctrees $(SITE); } \
+&& rm -rf $(SITE)/lite \
 && { $(BIN)/jupyter-book build . -W -n --keep-going -q || { rm -rf _build/.doctrees; false; }; } \
 && mv _build/run.now _build/run && mv _build/pages.now _build/pages \
-&& $(BIN)/python scripts/zip_site.py $(SITE) $(SITE)/the-attention-book.zip && echo $(SITE)
+&& $(BIN)/python scripts/zip_site.py $(SITE) $(SITE)/the-attention-book.zip \
+&& { test -n "$(LITE_IS_OLD)" || $(add-lite); } && echo $(SITE)
 endef
+
+# JupyterLite is built beside the site and then copied into it, so that building the site again,
+# which starts that folder anew, need not build JupyterLite again.
+LITE_INPUTS = $(PAGES) attnbook lite scripts/build_lite.py
+LITE_IS_OLD = $(shell find $(LITE_INPUTS) -not -name '*.pyc' -type f -newer _build/lite.ready 2>&1)
+add-lite    = { rm -rf $(SITE)/lite && cp -r _build/lite $(SITE)/lite; }
 
 # PYODIDE=folder: an unpacked Pyodide to ship, for a host whose pages must not call another.
 lite: book $(LITE)/ready ## build the book that runs in the browser into _build/html/lite
 	$(call stage,lite,build JupyterLite with the chapters and the package, \
-	  $(LITE)/bin/python scripts/build_lite.py $(SITE)/lite $(PYODIDE), \
+	  rm -f _build/lite.ready && $(LITE)/bin/python scripts/build_lite.py _build/lite $(PYODIDE) \
+	  && $(add-lite) && touch _build/lite.ready, \
 	  read the last lines below)
 
 test: lint test-package test-notebooks ## run every test, then build the site and test that, too
 	@rm -rf _build/.doctrees $(SITE)
-	@$(MAKE) --no-print-directory book test-site
+	@$(MAKE) --no-print-directory book test-site test-browser
 	@echo "all stages passed"
 
 lint: $(READY) ## check style with ruff
@@ -75,7 +85,7 @@ lint: $(READY) ## check style with ruff
 
 test-package: $(READY) ## test the package, its docstrings and the book as files
 	$(call stage,package,package and its docstrings and the files of the book, \
-	  $(BIN)/pytest -q -n $(JOBS) --ignore tests/test_site.py, \
+	  $(BIN)/pytest -q -n $(JOBS) --ignore tests/test_site.py --ignore tests/browser, \
 	  read the first failing test below; run it alone with $(BIN)/pytest PATH::NAME)
 
 test-notebooks: $(READY) ## execute every chapter and compare each output with the stored one
@@ -89,12 +99,24 @@ test-site: ## test the files of the built site
 	  $(BIN)/pytest -q tests/test_site.py, \
 	  read the first failing test below; look at the page in $(SITE))
 
+# On a machine without Chromium the tests in it are left out; in CI that is a failure.
+test-browser: ## test the site, JupyterLab and JupyterLite in Chromium
+	@if $(foreach name,$(CHROMIUM),command -v $(name) ||) false; then \
+	  $(MAKE) --no-print-directory lite $(LAB)/ready in-browser; \
+	elif [ -n "$$CI" ]; then echo "browser   FAILED: no Chromium here, and this is CI"; exit 1; \
+	else echo "browser   SKIPPED: no Chromium found ($(CHROMIUM)). To do: install one"; fi
+
+in-browser: $(VENV)/browser
+	$(call stage,browser,pages and a reader and Binder and JupyterLite in Chromium, \
+	  $(BIN)/pytest -q -n $(JOBS) --dist loadfile --durations 5 tests/browser, \
+	  read the first failing test below; run it alone with $(BIN)/pytest PATH::NAME)
+
 # pyparsing: of that time, too; newer ones warn of how the oldest Matplotlib calls them.
 test-oldest: ## test the package with the oldest NumPy and Matplotlib that pyproject.toml allows
 	$(PYTHON) -m venv --clear .venv-oldest
 	sed -nE 's/^ *"(numpy|matplotlib)>=([0-9.]+)",/\1==\2.*/p' pyproject.toml > .venv-oldest/oldest.txt
 	.venv-oldest/bin/pip install -q -r .venv-oldest/oldest.txt pytest hypothesis ipython pyyaml "pyparsing<3.2" -e .
-	.venv-oldest/bin/pytest -q -m "not pinned" --ignore tests/test_site.py
+	.venv-oldest/bin/pytest -q -m "not pinned" --ignore tests/test_site.py --ignore tests/browser
 
 notebooks: $(READY) ## execute the chapters in place, so that their stored outputs are today's
 	$(BIN)/python scripts/execute_notebooks.py $(PAGES)
@@ -129,6 +151,10 @@ endef
 
 $(READY): requirements.txt constraints.txt pyproject.toml
 	$(call setup,requirements.txt)
+
+$(VENV)/browser: $(READY) tests/browser/requirements.txt
+	@$(BIN)/pip install -q --disable-pip-version-check -r tests/browser/requirements.txt
+	@touch $@
 
 $(LAB)/ready: .binder/requirements.txt .binder/constraints.txt pyproject.toml
 	$(call setup,.binder/requirements.txt)

@@ -11,6 +11,7 @@ from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "_build" / "html"
+NAMES = ["chromium", "chromium-browser", "google-chrome"]
 FLAGS = [
     f"--{flag}"
     for flag in (
@@ -52,6 +53,7 @@ def serve():
 @pytest.fixture(scope="session")
 def chromium():
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        path = next(filter(None, map(shutil.which, NAMES)))
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
         yield browser
         browser.close()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from docutils import nodes
 from myst_nb.sphinx_ import HideCodeCellNode
+from sphinx import addnodes
 from sphinx.util.images import get_image_size
 from sphinx.writers.html5 import HTML5Translator
 from sphinx_exercise.nodes import solution_node
@@ -47,8 +48,32 @@ def size_in_pixels(path):
     return size and tuple(round(float(side) * POINT) for side in size.groups())
 
 
+def rows(section, srcdir):
+    """Guess how many rows high a section is, rather too many than too few."""
+    total = 0
+    for node in section.findall(lambda node: not isinstance(node, nodes.Text)):
+        fold = node
+        while fold and not isinstance(fold, solution_node | HideCodeCellNode):
+            fold = fold.parent
+        if fold:
+            total += fold is node and 3
+        elif isinstance(
+            node, nodes.paragraph | nodes.caption | nodes.title | nodes.term
+        ):
+            total += len(node.astext()) // 60 + 2
+        elif isinstance(node, nodes.literal_block):
+            total += 0.7 * len(node.astext().splitlines()) + 2
+        elif isinstance(node, nodes.math_block | addnodes.desc_signature):
+            total += 5
+        elif isinstance(node, nodes.image):
+            total += (size_in_pixels(Path(srcdir, node["uri"])) or (0, 0))[
+                1
+            ] / 29 + 2
+    return round(total)
+
+
 class Translator(HTML5Translator):
-    """Sphinx's own, with pictures that keep their place while they load."""
+    """Sphinx's own, with parts of a page that keep their place while they load."""
 
     def visit_image(self, node):
         size = size_in_pixels(Path(self.builder.srcdir, node["uri"]))
@@ -59,10 +84,14 @@ class Translator(HTML5Translator):
             self.picture["loading"] = "lazy"
         super().visit_image(node)
 
-    def emptytag(self, node, tagname, suffix="\n", **attributes):
+    def starttag(self, node, tagname, suffix="\n", **attributes):
         if tagname == "img":
             attributes |= self.picture
-        return super().emptytag(node, tagname, suffix, **attributes)
+        elif tagname == "section" and isinstance(
+            node.parent.parent, nodes.document
+        ):
+            attributes["style"] = f"--rows: {rows(node, self.builder.srcdir)}"
+        return super().starttag(node, tagname, suffix, **attributes)
 
     def visit_title(self, node):
         if not isinstance(node.parent, solution_node):

@@ -1,7 +1,10 @@
 """The built site, read from its files: run by `make test` after `make book`."""
 
 import copy
+import gzip
 import re
+import struct
+import zipfile
 from functools import cache
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -110,15 +113,6 @@ class TestChapter:
             assert "dropdown" in solution["class"]
             assert ": correct" in solution.get_text()
 
-    def test_the_rocket_opens_this_chapter_in_binder_and_colab(self, name):
-        rocket = page(name).select(".dropdown-launch-buttons a[href]")
-        repository, notebook = "gh/attnbook/attnbook/main", f"{name}.ipynb"
-        assert [link["href"] for link in rocket] == [
-            f"https://mybinder.org/v2/{repository}?urlpath=lab/tree/{notebook}",
-            f"https://colab.research.google.com/github/attnbook/attnbook/blob/main/{notebook}",
-        ]
-        assert (ROOT / notebook).is_file()
-
     def test_shows_no_error_that_was_not_meant(self, name):
         notebook = (ROOT / f"{name}.ipynb").read_text(encoding="utf-8")
         meant = notebook.count('"raises-exception"')
@@ -152,3 +146,127 @@ def test_the_sources_list_every_entry_of_the_bibliography():
         r"^@\w+\{", (ROOT / "book/references.bib").read_text(encoding="utf-8"), re.M
     )
     assert len(page("book/references").select(".citation")) == len(entries)
+
+
+ALL_PAGES = sorted(
+    path
+    for path in SITE.rglob("*.html")
+    if not path.relative_to(SITE).as_posix().startswith(("lite/", "_"))
+)
+
+
+def said(path, **which):
+    """Return the content of one meta element."""
+    tags = soup(path).head.find_all("meta", attrs=which)
+    assert len(tags) == 1, which
+    return tags[0]["content"]
+
+
+@pytest.mark.parametrize("path", ALL_PAGES, ids=lambda path: str(path.relative_to(SITE)))
+def test_every_page_says_what_it_is(path):
+    assert "The Attention Book" in soup(path).title.get_text()
+    assert 30 <= len(said(path, name="description")) <= 170
+    assert soup(path).head.find("link", rel="icon")
+
+
+@pytest.mark.parametrize("name", PAGES)
+class TestShared:
+    def test_has_a_card_for_links(self, name):
+        path = SITE / f"{name}.html"
+        assert said(path, property="og:title") in page(name).title.get_text()
+        assert said(path, property="og:description") == said(path, name="description")
+        assert said(path, property="og:url") == page(name).find("link", rel="canonical")["href"]
+        assert said(path, property="og:image") == BASE + "_static/social.png"
+        assert (SITE / "_static/social.png").read_bytes()[16:24] == struct.pack(">II", 1200, 630)
+
+    def test_can_be_edited_and_complained_of(self, name):
+        links = {a.get_text(): a["href"] for a in page(name).select(".after a")}
+        source = next((ROOT / "book").glob(f"{Path(name).name}.*")).name
+        assert links["Edit this page"].endswith(f"/edit/main/book/{source}")
+        assert "/issues/new?title=" in links["Open an issue"]
+        assert "Cite the book" in links
+
+    def test_pictures_have_a_size_and_wait_until_they_are_near(self, name):
+        for image in article(name).find_all("img"):
+            assert int(image["width"]) > 100
+            assert int(image["height"]) > 50
+            assert (image.get("loading") == "lazy") != (
+                image.get("alt", "").startswith("Three clock")
+            )
+
+    def test_is_light(self, name):
+        """The limits that Lighthouse counts, here for all that a page may ever ask for."""
+        here = SITE / f"{name}.html"
+        styles = [tag["href"] for tag in page(name).select("link[rel=stylesheet]")]
+        parts = {here} | {
+            (here.parent / urlsplit(url).path).resolve()
+            for url in [*styles, *(tag["src"] for tag in page(name).find_all(src=True))]
+        }
+        figures = {path for path in parts if path.parent.name == "_images"}
+        fonts = sum(path.stat().st_size for path in SITE.glob("_static/fonts/*.woff2"))
+        formulas = sum(path.stat().st_size for path in SITE.glob("_static/katex/fonts/*.woff2"))
+        texts = {path: len(gzip.compress(path.read_bytes())) for path in parts}
+        rest = sum(texts[path] for path in parts - figures)
+        assert rest + fonts + formulas <= 500 * 1024  # no page asks for every font of formulas
+        assert rest + fonts <= 250 * 1024
+        assert sum(texts.values()) + fonts + formulas <= 1024 * 1024
+
+
+BASE = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["html"]["baseurl"]
+
+
+def test_descriptions_differ():
+    texts = [said(SITE / f"{name}.html", name="description") for name in PAGES]
+    assert len(set(texts)) == len(texts)
+
+
+def test_the_list_for_search_engines_has_every_page():
+    listed = re.findall(r"<loc>(.*?)</loc>", (SITE / "sitemap.xml").read_text(encoding="utf-8"))
+    assert sorted(listed) == sorted(f"{BASE}{name}.html" for name in PAGES)
+    assert f"Sitemap: {BASE}sitemap.xml" in (SITE / "robots.txt").read_text(encoding="utf-8")
+
+
+def test_the_first_address_leads_to_the_landing_page():
+    refresh = soup(SITE / "index.html").find("meta", attrs={"http-equiv": "refresh"})
+    assert refresh["content"] == f"0; url={PAGES[0]}.html"
+    assert soup(SITE / "index.html").find("a")["href"] == f"{PAGES[0]}.html"
+
+
+def test_the_page_for_a_wrong_address_works_at_any_depth():
+    tags = soup(SITE / "404.html").find_all(["a", "link", "script", "img"])
+    addresses = [tag.get("href") or tag.get("src") for tag in tags]
+    assert addresses
+    assert all(address.startswith(("https://", "data:")) for address in addresses)
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_buttons_open_this_chapter_wherever_it_runs(name):
+    links = {a.get_text(): a["href"] for a in page(name).select("#run a")}
+    repository, file = "attnbook/attnbook", f"{Path(name).name}.ipynb"
+    notebook = (SITE / f"{name}.html").parent / links.pop("Notebook")
+    assert links == {
+        "Binder": f"https://mybinder.org/v2/gh/{repository}/main?urlpath=lab/tree/{name}.ipynb",
+        "Colab": f"https://colab.research.google.com/github/{repository}/blob/main/{name}.ipynb",
+        "In the browser": f"../lite/lab/index.html?path={file}",
+    }
+    assert notebook.read_bytes() == (ROOT / f"{name}.ipynb").read_bytes()
+
+
+def test_the_citation_is_that_of_the_citation_file():
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    entry = next(pre for pre in article(PAGES[0]).find_all("pre") if "@misc" in pre.get_text())
+    text = entry.get_text()
+    assert f"{{{{{cited['authors'][0]['name']}}}}}" in text
+    assert cited["title"] in text
+    assert f"Version {cited['version']}" in text
+    assert f"{{{cited['date-released'][:4]}}}" in text
+    assert BASE in text
+
+
+def test_the_zip_holds_the_site():
+    with zipfile.ZipFile(SITE / "the-attention-book.zip") as archive:
+        packed = {name.partition("/")[2] for name in archive.namelist()}
+    built = {path.relative_to(SITE).as_posix() for path in SITE.rglob("*") if path.is_file()}
+    extra = {name for name in built if name.startswith("lite/")}
+    assert built - extra - packed == {"the-attention-book.zip", ".buildinfo"}
+    assert "lite/lab/index.html" in packed

@@ -42,8 +42,12 @@ def page(context):
 
 
 def found(page):
-    """Return the pages that a search found, best first."""
-    page.locator("#search-results li a").first.wait_for()
+    """Return the pages that a search found, best first, as a list that is read downwards."""
+    results = page.locator("#search-results li")
+    results.first.wait_for()
+    places = [result.bounding_box() for result in results.all()]
+    assert len({place["x"] for place in places}) == 1
+    assert [place["y"] for place in places] == sorted(place["y"] for place in places)
     return [
         urlsplit(link.get_attribute("href")).path.removesuffix(".html")
         for link in page.locator("#search-results li > a").all()

@@ -53,12 +53,15 @@ mkdir -p _build \
 && cat $(RUN_INPUTS) | cksum > _build/run.now && cat $(PAGE_INPUTS) | cksum > _build/pages.now \
 && { cmp -s _build/run.now _build/run || rm -rf _build/pages _build/.jupyter_cache; } \
 && { cmp -s _build/pages.now _build/pages || rm -rf _build/pages _build/.doctrees $(SITE); } \
-&& rm -rf $(SITE)/lite \
 && { $(BIN)/jupyter-book build . -W -n --keep-going -q || { rm -rf _build/.doctrees; false; }; } \
 && mv _build/run.now _build/run && mv _build/pages.now _build/pages \
-&& $(BIN)/python scripts/zip_site.py $(SITE) $(SITE)/the-attention-book.zip \
-&& { test -n "$(LITE_IS_OLD)" || $(add-lite); } && echo $(SITE)
+&& { ! grep -qs "make lite" $(SITE)/lite/lab/index.html || $(finish-site); } && echo $(SITE)
 endef
+
+# Where Sphinx has written pages, the page that stands in for JupyterLite is one of them: it goes
+# into the zip, and then JupyterLite takes its place again, if it was built and is not out of date.
+finish-site = { $(BIN)/python scripts/zip_site.py $(SITE) $(SITE)/the-attention-book.zip \
+                && { test -n "$(LITE_IS_OLD)" || $(add-lite); }; }
 
 # JupyterLite is built beside the site and then copied into it, so that building the site again,
 # which starts that folder anew, need not build JupyterLite again.

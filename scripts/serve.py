@@ -7,6 +7,7 @@ import argparse
 import contextlib
 import functools
 import gzip
+import io
 import sys
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -24,25 +25,26 @@ class Handler(SimpleHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
 
-    def do_GET(self):
+    def send_head(self):
+        """Answer a GET or a HEAD; return the body that a GET then sends."""
         path = Path(self.translate_path(self.path))
         if path.is_dir() and self.path.split("?")[0].endswith("/"):
             path = path / "index.html"
-        packed = "gzip" in self.headers.get("Accept-Encoding", "") and path.suffix in TEXT
-        if packed and path.is_file():
-            return self.answer(200, path)
-        if not path.exists() and (missing := Path(self.directory, "404.html")).is_file():
+        missing = Path(self.directory, "404.html")
+        if not path.exists() and missing.is_file():
             return self.answer(404, missing)
-        return super().do_GET()
+        return self.answer(200, path) if path.is_file() else super().send_head()
 
     def answer(self, status, path):
-        body = compressed(str(path), path.stat().st_mtime_ns)
+        packed = "gzip" in self.headers.get("Accept-Encoding", "") and path.suffix in TEXT
+        body = compressed(str(path), path.stat().st_mtime_ns) if packed else path.read_bytes()
         self.send_response(status)
         self.send_header("Content-Type", self.guess_type(str(path)))
-        self.send_header("Content-Encoding", "gzip")
+        if packed:
+            self.send_header("Content-Encoding", "gzip")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(body)
+        return io.BytesIO(body)
 
     def log_message(self, *_):
         pass

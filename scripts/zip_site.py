@@ -5,6 +5,9 @@ import zipfile
 from pathlib import Path
 
 LEFT_OUT = ("the-attention-book.zip", ".buildinfo")
+STAND_IN = (
+    "lite/lab/index.html"  # the page that says why JupyterLite, which needs a server, is not here
+)
 
 
 def pack(site, path):
@@ -12,7 +15,8 @@ def pack(site, path):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for file in sorted(site.rglob("*")):
             name = file.relative_to(site).as_posix()
-            if file.is_file() and not name.startswith(LEFT_OUT):
+            left_out = name in LEFT_OUT or (name.startswith("lite/") and name != STAND_IN)
+            if file.is_file() and not left_out:
                 entry = zipfile.ZipInfo(f"the-attention-book/{name}", (2020, 1, 1, 0, 0, 0))
                 entry.external_attr = 0o644 << 16
                 archive.writestr(entry, file.read_bytes(), zipfile.ZIP_DEFLATED)

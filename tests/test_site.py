@@ -2,8 +2,10 @@
 
 import copy
 import gzip
+import os
 import re
 import struct
+import subprocess
 import zipfile
 from functools import cache
 from pathlib import Path
@@ -188,8 +190,12 @@ class TestShared:
 
     def test_pictures_have_a_size_and_wait_until_they_are_near(self, name):
         for image in article(name).find_all("img"):
+            picture = (SITE / f"{name}.html").parent / image["src"]
+            if picture.suffix == ".svg":
+                box = re.search(r'viewBox="0 0 (\S+) (\S+)"', picture.read_text("utf-8"))
+                ratio = float(box[1]) / float(box[2])
+                assert int(image["width"]) / int(image["height"]) == pytest.approx(ratio, rel=0.02)
             assert int(image["width"]) > 100
-            assert int(image["height"]) > 50
             assert (image.get("loading") == "lazy") != (
                 image.get("alt", "").startswith("Three clock")
             )
@@ -266,7 +272,21 @@ def test_the_citation_is_that_of_the_citation_file():
 def test_the_zip_holds_the_site():
     with zipfile.ZipFile(SITE / "the-attention-book.zip") as archive:
         packed = {name.partition("/")[2] for name in archive.namelist()}
+        pages = {
+            name: archive.read(f"the-attention-book/{name}")
+            for name in packed
+            if not name.startswith("lite/")
+        }
     built = {path.relative_to(SITE).as_posix() for path in SITE.rglob("*") if path.is_file()}
     extra = {name for name in built if name.startswith("lite/")}
     assert built - extra - packed == {"the-attention-book.zip", ".buildinfo"}
     assert "lite/lab/index.html" in packed
+    assert all(data == (SITE / name).read_bytes() for name, data in pages.items())
+
+
+def test_building_again_keeps_every_page():
+    before = {path for path in SITE.rglob("*") if path.is_file()}
+    settings = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    subprocess.run(["make", "-s", "book"], cwd=ROOT, env=settings, check=True)
+    assert before - {path for path in SITE.rglob("*") if path.is_file()} == set()
+    assert (SITE / "lite/lab/index.html").is_file()

@@ -37,6 +37,9 @@ UNUSED = [
     "*design*",
 ]
 POINT = 96 / 72  # CSS pixels: Matplotlib's pictures are measured in points
+# The column of text: its width and a row's height in pixels, characters to a row,
+# and the height of a row of code in rows of text.
+WIDTH, ROW, CHARACTERS, CODE = 736, 29, 68, 0.7
 
 
 def size_in_pixels(path):
@@ -49,26 +52,32 @@ def size_in_pixels(path):
 
 
 def rows(section, srcdir):
-    """Guess how many rows high a section is, rather too many than too few."""
+    """Guess how many rows of text a section is high; the stylesheet sizes a row.
+
+    Rather a few too many: what is higher than its place lies over the next section
+    for whoever looks at what is not shown yet, as Lighthouse does.
+    """
     total = 0
     for node in section.findall(lambda node: not isinstance(node, nodes.Text)):
         fold = node
         while fold and not isinstance(fold, solution_node | HideCodeCellNode):
             fold = fold.parent
         if fold:
-            total += fold is node and 3
+            total += 2.5 * (fold is node)
         elif isinstance(
             node, nodes.paragraph | nodes.caption | nodes.title | nodes.term
         ):
-            total += len(node.astext()) // 60 + 2
+            total += len(node.astext()) // CHARACTERS + 1.8
         elif isinstance(node, nodes.literal_block):
-            total += 0.7 * len(node.astext().splitlines()) + 2
+            total += CODE * len(node.astext().splitlines()) + 1.7
         elif isinstance(node, nodes.math_block | addnodes.desc_signature):
             total += 5
         elif isinstance(node, nodes.image):
-            total += (size_in_pixels(Path(srcdir, node["uri"])) or (0, 0))[
-                1
-            ] / 29 + 2
+            width, height = size_in_pixels(Path(srcdir, node["uri"])) or (
+                WIDTH,
+                WIDTH,
+            )
+            total += height * min(1, WIDTH / width) / ROW + 1.5
     return round(total)
 
 
@@ -102,6 +111,12 @@ class Translator(HTML5Translator):
         )
         self.body.append(f"{escape(node.astext())}</summary>\n")
         raise nodes.SkipNode
+
+    def visit_raw(self, node):
+        # Jupyter Book adds settings for Thebe, which this book does not use.
+        if "x-thebe-config" in node.astext() or "kernelName =" in node.astext():
+            raise nodes.SkipNode
+        super().visit_raw(node)
 
     def visit_citation(self, node):
         # Docutils gives a role that ARIA has withdrawn.

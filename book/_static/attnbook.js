@@ -8,7 +8,7 @@ const themeButton = document.querySelector(".theme-switch-button");
 const system = matchMedia("(prefers-color-scheme: dark)");
 
 function chosen() {
-  try { return localStorage.getItem("theme"); } catch (denied) { return null; }
+  try { return localStorage.getItem("attention-book-theme"); } catch (denied) { return null; }
 }
 
 function showTheme(theme) {
@@ -20,7 +20,7 @@ themeButton.hidden = false;
 showTheme(root.dataset.theme);
 themeButton.addEventListener("click", () => {
   const theme = root.dataset.theme === "dark" ? "light" : "dark";
-  try { localStorage.setItem("theme", theme); } catch (denied) { /* for this page only, then */ }
+  try { localStorage.setItem("attention-book-theme", theme); } catch (denied) { /* for this page only, then */ }
   showTheme(theme);
 });
 system.addEventListener("change", () => chosen() || showTheme(system.matches ? "dark" : "light"));
@@ -72,14 +72,40 @@ const inView = new IntersectionObserver(
 );
 for (const section of links.keys()) inView.observe(section);
 
-// A link followed in a side panel closes it.
+// A side panel closes when a link in it is followed, when the keyboard leaves it, and when the
+// page becomes wide enough to show it beside the text.
+const wide = matchMedia("(min-width: 75rem)");
 for (const panel of document.querySelectorAll("[popover]")) {
-  panel.addEventListener("click", (event) => event.target.closest("a") && panel.hidePopover());
+  const close = () => panel.matches(":popover-open") && panel.hidePopover();
+  panel.addEventListener("click", (event) => event.target.closest("a") && close());
+  panel.addEventListener("focusout", ({ relatedTarget }) => {
+    if (relatedTarget && !panel.contains(relatedTarget)) close();
+  });
+  wide.addEventListener("change", close);
 }
 
-// Printed pages show what is folded.
+// On paper: light, and what is folded is open.
+let shown;
 addEventListener("beforeprint", () => {
+  shown = root.dataset.theme;
+  root.dataset.theme = "light";
   for (const folded of document.querySelectorAll("details")) folded.open = true;
+});
+addEventListener("afterprint", () => { root.dataset.theme = shown; });
+
+// A formula is copied as its TeX; selected, it would come twice and in pieces.
+addEventListener("copy", (event) => {
+  const selected = getSelection();
+  if (selected.isCollapsed) return;
+  const copy = selected.getRangeAt(0).cloneContents();
+  const formulas = copy.querySelectorAll(".katex");
+  if (!formulas.length) return;
+  for (const formula of formulas) {
+    formula.replaceWith(`$${formula.querySelector("annotation")?.textContent ?? ""}$`);
+  }
+  for (const block of copy.querySelectorAll("p, li, h2, h3, pre, figcaption")) block.append("\n");
+  event.clipboardData.setData("text/plain", copy.textContent);
+  event.preventDefault();
 });
 
 if (location.protocol === "file:") {

@@ -28,8 +28,23 @@ LOOK = """async () => {
   const seen = (query) => [...document.querySelectorAll(query)]
     .map((e) => e.checkVisibility() && e.getBoundingClientRect())
     .filter((box) => box && box.width > 4 && box.height > 4).length;
+  // A box may reach over the edge of the window only where the reader can scroll to its end.
+  const scrolls = (e) => e && (/auto|scroll/.test(getComputedStyle(e).overflowX)
+    || scrolls(e.parentElement));
+  const cut = [...document.querySelectorAll("article :is(p, pre, table, img, h1, h2, h3, code)")]
+    .filter((e) => e.checkVisibility() && e.getBoundingClientRect().right > innerWidth + 1)
+    .filter((e) => !scrolls(e.parentElement)).map((e) => e.outerHTML.slice(0, 99));
+  const clipped = [...document.querySelectorAll("article *")]
+    .filter((e) => getComputedStyle(e).overflowX === "hidden" && e.scrollWidth > e.clientWidth + 2)
+    .filter((e) => !e.closest(".katex-html, .katex-mathml")).map((e) => e.outerHTML.slice(0, 99));
+  const place = (e) => parseFloat(getComputedStyle(e).containIntrinsicBlockSize.slice(5));
+  const parts = [...document.querySelectorAll("article > section > section")];
+  const colour = (query) => getComputedStyle(document.querySelector(query) ?? document.body).color;
   return {
     sideways: document.documentElement.scrollWidth - innerWidth,
+    cut: [...cut, ...clipped],
+    guesses: parts.map((e) => [place(e), e.getBoundingClientRect().height]),
+    ink: [colour("article p .katex-html"), colour("main")],
     theme: document.documentElement.dataset.theme,
     words: document.querySelector("main").textContent.split(/\\s+/).length,
     heading: seen("main h1"),
@@ -62,6 +77,7 @@ def test_page_is_sound_visible_and_accessible(chromium, address, name, theme, wi
     assert troubles == []
     assert hosts <= {urlsplit(address).netloc, ""}, "asks another host"
     assert seen["sideways"] <= 0, "the page scrolls sideways"
+    assert seen["cut"] == []
     assert seen["heading"] == 1
     assert seen["words"] > 10
     if name != "404.html":  # which follows the system alone
@@ -69,6 +85,9 @@ def test_page_is_sound_visible_and_accessible(chromium, address, name, theme, wi
     if name.removesuffix(".html") in CHAPTERS:
         assert seen["words"] > 2000
         assert seen["formulas"] > 20
+        assert len(set(seen["ink"])) == 1, "formulas are not as dark as the text"
+        place, height = map(sum, zip(*seen["guesses"], strict=True))
+        assert 1 < place / height < 1.5, "sections are not as high as they say"
         assert seen["twice"] == 0, "formulas appear twice"
         assert seen["code"] > 20
         assert seen["figures"] >= 8

@@ -84,6 +84,35 @@ def test_the_theme_is_switched_and_remembered(page, address):
     assert page.evaluate(THEME) == "dark"
     page.get_by_role("button", name="Dark theme").click()
     assert page.evaluate(THEME) == "light"
+    page.evaluate("localStorage.clear()")
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function(f"{THEME} === 'dark'")
+    page.emulate_media(color_scheme="light")
+    page.wait_for_function(f"{THEME} === 'light'")
+
+
+def test_paper_is_light_and_shows_what_is_folded(page, address):
+    page.emulate_media(color_scheme="dark")
+    page.goto(f"{address}/{CHAPTER}")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.locator("article h1").is_visible()
+    assert page.locator("details.solution pre").first.is_visible()
+    assert not page.locator("header.top").is_visible()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate(THEME) == "dark"
+
+
+def test_a_formula_is_copied_once_as_tex(page, context, address):
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(f"{address}/{CHAPTER}")
+    page.locator("article p", has_text="The match of a query").evaluate(
+        "e => getSelection().selectAllChildren(e)"
+    )
+    page.keyboard.press("Control+c")
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert r"dot product $q \cdot k = \sum_i q_i k_i$, so both" in copied
 
 
 @pytest.mark.parametrize(
@@ -103,6 +132,14 @@ def test_side_panels_open_and_close_on_a_phone(page, address, button, panel, lin
     panel.get_by_role("button", name="Close").click()
     assert not panel.is_visible()
     opener.click()
+    panel.locator("a").last.focus()
+    page.keyboard.press("Tab")
+    assert not panel.is_visible(), "the keyboard is behind the panel"
+    opener.click()
+    page.set_viewport_size({"width": 1280, "height": 800})
+    assert page.locator("article").bounding_box()["width"] > 600
+    page.set_viewport_size({"width": 390, "height": 800})
+    opener.click()
     panel.locator(f"a[href*='{link}']").first.click()
     page.wait_for_url(re.compile(re.escape(link)))
     assert not panel.is_visible()
@@ -116,7 +153,8 @@ def test_side_panels_stand_beside_a_wide_page(page, address):
     link = page.locator("#side-contents a[href='#which-keys-may-a-query-see']")
     link.click()
     page.locator("#side-contents a[aria-current]", has_text="Which keys").wait_for()
-    assert page.locator("h2", has_text="Which keys").bounding_box()["y"] < 400
+    top = page.locator("header.top").bounding_box()["height"]
+    assert top < page.locator("h2", has_text="Which keys").bounding_box()["y"] < top + 150
 
 
 def test_folds_open_by_mouse_and_by_keyboard(page, address):
@@ -153,7 +191,10 @@ HERE = """() => {
   if (e === document.body) return null;
   e.dataset.stop ??= String(document.querySelectorAll("[data-stop]").length);
   const style = getComputedStyle(e), box = e.getBoundingClientRect();
-  return {stop: e.dataset.stop, outline: style.outlineStyle, opacity: style.opacity,
+  const paper = getComputedStyle(document.body).backgroundColor;
+  return {stop: e.dataset.stop, opacity: style.opacity, outline: style.outlineStyle !== "none"
+          && parseFloat(style.outlineWidth) >= 2 && style.outlineColor !== paper
+          && !/, 0\\)/.test(style.outlineColor),
           inside: box.bottom > 0 && box.top < innerHeight, html: e.outerHTML.slice(0, 120)};
 }"""
 
@@ -173,7 +214,7 @@ def test_the_keyboard_reaches_everything_and_shows_where_it_is(page, address, na
         page.keyboard.press("Tab")
         if (here := page.evaluate(HERE)) is None:
             continue  # past the end, and on from the top
-        assert here["outline"] != "none", here["html"]
+        assert here["outline"], here["html"]
         assert float(here["opacity"]) > 0.5, here["html"]
         assert here["inside"], here["html"]
         reached.add(here["stop"])

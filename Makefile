@@ -6,6 +6,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/ready
 LAB    := .venv-lab
 LITE   := .venv-lite
+QUIZ   := .venv-quiz
 SITE   := _build/html
 LOGS   := _build/logs
 NODE   := _build/node/ready
@@ -37,7 +38,7 @@ fi
 endef
 
 .PHONY: help book test lint serve lab notebooks bench lighthouse clean test-package test-notebooks \
-        test-site test-browser in-browser test-oldest lite
+        test-site test-browser in-browser test-oldest lite quizzes test-quizzes
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -76,7 +77,12 @@ lite: book $(LITE)/ready ## build the book that runs in the browser into _build/
 	  && $(add-lite) && touch _build/lite.ready, \
 	  read the last lines below)
 
-test: lint test-package test-notebooks ## run every test, then build the site and test that, too
+quizzes: $(QUIZ)/ready ## make a QTI package of each chapter's quiz, in _build/quizzes
+	$(call stage,quizzes,make QTI packages with text2qti, \
+	  $(QUIZ)/bin/python scripts/make_quizzes.py _build/quizzes, \
+	  see the line of the quiz that is named below)
+
+test: lint test-package test-notebooks test-quizzes ## run every test, then build the site and test that, too
 	@rm -rf _build/.doctrees $(SITE)
 	@$(MAKE) --no-print-directory book test-site test-browser
 	@echo "all stages passed"
@@ -88,7 +94,8 @@ lint: $(READY) ## check style with ruff
 
 test-package: $(READY) ## test the package, its docstrings and the book as files
 	$(call stage,package,package and its docstrings and the files of the book, \
-	  $(BIN)/pytest -q -n $(JOBS) --ignore tests/test_site.py --ignore tests/browser, \
+	  $(BIN)/pytest -q -n $(JOBS) --ignore tests/test_site.py --ignore tests/test_qti.py \
+	    --ignore tests/browser, \
 	  read the first failing test below; run it alone with $(BIN)/pytest PATH::NAME)
 
 test-notebooks: $(READY) ## execute every chapter and compare each output with the stored one
@@ -96,6 +103,11 @@ test-notebooks: $(READY) ## execute every chapter and compare each output with t
 	  $(BIN)/pytest -q -n $(JOBS) --dist loadfile -p no:doctest --nbval --nbval-cell-timeout 120 \
 	    -o addopts= -o filterwarnings= $(PAGES), \
 	  if the new outputs are right run make notebooks and commit them; else mend the code)
+
+test-quizzes: quizzes $(READY) ## test the QTI packages
+	$(call stage,qti,structure and content of the QTI packages, \
+	  $(BIN)/pytest -q tests/test_qti.py, \
+	  read the first failing test below)
 
 test-site: ## test the files of the built site
 	$(call stage,site,pages and links and formulas and figures of the built site, \
@@ -119,7 +131,8 @@ test-oldest: ## test the package with the oldest NumPy and Matplotlib that pypro
 	$(PYTHON) -m venv --clear .venv-oldest
 	sed -nE 's/^ *"(numpy|matplotlib)>=([0-9.]+)",/\1==\2.*/p' pyproject.toml > .venv-oldest/oldest.txt
 	.venv-oldest/bin/pip install -q -r .venv-oldest/oldest.txt pytest hypothesis ipython pyyaml "pyparsing<3.2" -e .
-	.venv-oldest/bin/pytest -q -m "not pinned" --ignore tests/test_site.py --ignore tests/browser
+	.venv-oldest/bin/pytest -q -m "not pinned" --ignore tests/test_site.py --ignore tests/browser \
+	  --ignore tests/test_qti.py --ignore tests/test_quizzes.py
 
 notebooks: $(READY) ## execute the chapters in place, so that their stored outputs are today's
 	$(BIN)/python scripts/execute_notebooks.py $(PAGES)
@@ -138,7 +151,7 @@ lab: $(LAB)/ready ## open a chapter in JupyterLab (CHAPTER=02-scaled-dot-product
 	cd book && ../$(LAB)/bin/jupyter lab $(CHAPTER).ipynb
 
 clean: ## delete everything that was built or installed
-	rm -rf _build .venv $(LAB) $(LITE) .venv-oldest build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+	rm -rf _build .venv $(LAB) $(LITE) $(QUIZ) .venv-oldest build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 # setup(requirements): an environment in the folder of the target, which marks that it is complete.
@@ -166,6 +179,9 @@ $(LITE)/ready: lite/requirements.txt lite/constraints.txt
 	$(call setup,lite/requirements.txt)
 	@$(LITE)/bin/pip download -q --disable-pip-version-check --no-deps -c lite/constraints.txt \
 	  -d $(LITE)/wheels comm
+
+$(QUIZ)/ready: course/quizzes/requirements.txt course/quizzes/constraints.txt
+	$(call setup,course/quizzes/requirements.txt)
 
 $(NODE): tests/browser/package.json
 	@{ command -v node && command -v npm; } > /dev/null || { \

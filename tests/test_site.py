@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 import yaml
 from bs4 import BeautifulSoup
+from quiz_text import QUIZZES, quiz_source, words, words_of_source
 
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "_build" / "html"
@@ -114,6 +115,26 @@ class TestChapter:
         for solution in solutions:
             assert "dropdown" in solution["class"]
             assert ": correct" in solution.get_text()
+
+    def test_the_quiz_is_folded_and_says_what_its_source_says(self, name):
+        chapter = name.rpartition("/")[2]
+        labels = quiz_source.sections(ROOT / f"{name}.ipynb")
+        (listed,) = article(name).select("section#check-yourself > ol.quiz")
+        items = listed.find_all("li", recursive=False)
+        for item, question in zip(items, QUIZZES[chapter].questions, strict=True):
+            folds = item.find_all("details", recursive=False)
+            shown = item.decode_contents().partition("<details")[0]
+            assert words(shown) == words_of_source(question.text)
+            for fold, choice in zip(folds, question.choices, strict=True):
+                assert not fold.has_attr("open")
+                assert not fold.summary.find(["a", "button"])
+                assert words(str(fold.summary)) == words_of_source(choice.text)
+                said = words("".join(map(str, fold.summary.next_siblings)))
+                again = f" Read {words_of_source(choice.section)} again." if choice.section else ""
+                verdict = "Right." if choice.right else "Not quite."
+                assert said == f"{verdict} {words_of_source(choice.misconception)}{again}"
+                links = [link["href"] for link in fold.find_all("a")]
+                assert links == ([f"#{labels[choice.section]}"] if choice.section else [])
 
     def test_shows_no_error_that_was_not_meant(self, name):
         notebook = (ROOT / f"{name}.ipynb").read_text(encoding="utf-8")

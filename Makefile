@@ -40,7 +40,7 @@ endef
 
 .PHONY: help book test lint serve lab notebooks bench lighthouse clean test-package test-notebooks \
         test-site test-browser in-browser test-oldest lite quizzes test-quizzes \
-        slides test-slides
+        slides test-slides kill-table
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -148,6 +148,9 @@ test-oldest: ## test the package with the oldest NumPy and Matplotlib that pypro
 
 notebooks: $(READY) ## execute the chapters in place, so that their stored outputs are today's
 	$(BIN)/python scripts/execute_notebooks.py $(PAGES)
+
+kill-table: $(READY) ## write the page that lists what the checks say to each wrong answer
+	$(BIN)/python scripts/make_kill_table.py
 
 bench: $(READY) ## compare the speed of attention with lean and with textbook NumPy
 	$(BIN)/python scripts/bench.py

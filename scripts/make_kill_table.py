@@ -31,7 +31,7 @@ listed here is never called correct. {summary}
 A message that names the mistake is in plain type. *In italics* are those that can only say what \
 is wrong with the result, since several mistakes look like that.
 
-Exercises give each answer a few inputs, always the same ones. A wrong answer that is not in the \
+A check tries an answer on a few inputs, always the same ones. A wrong answer that is not in the \
 bank may pass.
 """
 

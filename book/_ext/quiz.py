@@ -2,6 +2,7 @@
 
 import quiz_source
 from docutils import nodes
+from docutils.parsers.rst.directives.admonitions import Admonition as BaseAdmonition
 from sphinx.util.docutils import SphinxDirective
 
 
@@ -13,14 +14,16 @@ class quiz_pick(nodes.General, nodes.TextElement):
     """What opens the fold. No link may be in it: one place, one thing to do."""
 
 
-class Quiz(SphinxDirective):
-    """Show the quiz of that name; the content is for where nothing is rendered."""
+class Admonition(BaseAdmonition, SphinxDirective):
+    """A box as ever; but one of the class *quiz* gives its place to the quiz.
 
-    required_arguments = 1
-    has_content = True
+    In JupyterLab, which knows no directive of ours, the box is shown as it is.
+    """
 
     def run(self):
-        (name,) = self.arguments
+        if "quiz" not in self.options.get("class", []):
+            return super().run()
+        name = self.env.docname.rpartition("/")[2]
         source = quiz_source.QUIZZES / f"{name}.txt"
         self.env.note_dependency(str(source))
         labels = quiz_source.sections(self.env.doc2path(self.env.docname))
@@ -30,9 +33,13 @@ class Quiz(SphinxDirective):
         except (OSError, ValueError, KeyError) as problem:
             raise self.error(f"{source.name}: {problem!r}") from problem
         listed = nodes.enumerated_list(
-            "", *questions, classes=["quiz"], enumtype="arabic"
+            "",
+            *questions,
+            classes=["quiz"],
+            enumtype="arabic",
+            prefix="",
+            suffix=".",
         )
-        listed["prefix"], listed["suffix"] = "", "."
         how = "Open a choice to see whether it is right, and if not, why."
         return [nodes.paragraph(how, how), listed]
 
@@ -75,7 +82,7 @@ def close_pick(translator, node):
 
 
 def setup(app):
-    app.add_directive("quiz", Quiz)
+    app.add_directive("admonition", Admonition, override=True)
     app.add_node(quiz_choice, html=(open_fold, close_fold))
     app.add_node(quiz_pick, html=(open_pick, close_pick))
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -66,7 +66,9 @@ def rows(section, srcdir):
         ):
             fold = fold.parent
         if fold:
-            total += (fold is node) * (1.5 if isinstance(fold, quiz_choice) else 2.5)
+            total += (fold is node) * (
+                1.5 if isinstance(fold, quiz_choice) else 2.5
+            )
         elif isinstance(
             node, nodes.paragraph | nodes.caption | nodes.title | nodes.term
         ):

@@ -8,11 +8,14 @@ LAB    := .venv-lab
 LITE   := .venv-lite
 QUIZ   := .venv-quiz
 REVEAL := _build/reveal
+COURSE := .venv-course
 SITE   := _build/html
 LOGS   := _build/logs
 NODE   := _build/node/ready
 PAGES  := $(wildcard book/*.ipynb)
 JOBS   ?= 2
+# Tests that stages of their own run, since they need more than the package and the book's files.
+ELSEWHERE = test_site.py test_qti.py test_slides.py browser course
 CHROMIUM = chromium chromium-browser google-chrome
 PORT   ?= 8000
 CHAPTER ?= 01-why-attention
@@ -39,11 +42,11 @@ fi
 endef
 
 .PHONY: help book test lint serve lab notebooks bench lighthouse clean test-package test-notebooks \
-        test-site test-browser in-browser test-oldest lite quizzes test-quizzes \
-        slides test-slides kill-table
+        test-site test-browser in-browser test-oldest test-course test-quizzes test-slides \
+        test-assignments lite quizzes slides kill-table assignments grade-demo
 
 help: ## list the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 book: $(READY) ## build the site into _build/html
 	$(call stage,book,build the site with warnings as errors,$(build-site), \
@@ -89,10 +92,13 @@ slides: book $(REVEAL)/ready ## make slides of the chapters, in _build/slides
 	  $(BIN)/python scripts/make_slides.py _build/slides $(REVEAL)/node_modules/reveal.js, \
 	  see the cell that is named below)
 
-test: lint test-package test-notebooks test-quizzes ## run every test, then build the site and test that, too
+test: lint test-package test-notebooks ## run every test, then build the site and test that, too
 	@rm -rf _build/.doctrees $(SITE)
-	@$(MAKE) --no-print-directory book test-site test-slides test-browser
+	@$(MAKE) --no-print-directory book test-site test-browser
 	@echo "all stages passed"
+
+# What instructors use. It takes minutes and environments of its own, so `make test` leaves it out.
+test-course: test-quizzes test-slides test-assignments ## test the quizzes, the slides and the assignments
 
 lint: $(READY) ## check style with ruff
 	$(call stage,lint,ruff on package tests and notebooks, \
@@ -101,8 +107,7 @@ lint: $(READY) ## check style with ruff
 
 test-package: $(READY) ## test the package, its docstrings and the book as files
 	$(call stage,package,package and its docstrings and the files of the book, \
-	  $(BIN)/pytest -q -n $(JOBS) --ignore tests/test_site.py --ignore tests/test_qti.py \
-	    --ignore tests/test_slides.py --ignore tests/browser, \
+	  $(BIN)/pytest -q -n $(JOBS) $(addprefix --ignore tests/,$(ELSEWHERE)), \
 	  read the first failing test below; run it alone with $(BIN)/pytest PATH::NAME)
 
 test-notebooks: $(READY) ## execute every chapter and compare each output with the stored one
@@ -143,8 +148,21 @@ test-oldest: ## test the package with the oldest NumPy and Matplotlib that pypro
 	$(PYTHON) -m venv --clear .venv-oldest
 	sed -nE 's/^ *"(numpy|matplotlib)>=([0-9.]+)",/\1==\2.*/p' pyproject.toml > .venv-oldest/oldest.txt
 	.venv-oldest/bin/pip install -q -r .venv-oldest/oldest.txt pytest hypothesis ipython pyyaml "pyparsing<3.2" -e .
-	.venv-oldest/bin/pytest -q -m "not pinned" --ignore tests/test_site.py --ignore tests/browser \
-	  --ignore tests/test_qti.py --ignore tests/test_quizzes.py --ignore tests/test_slides.py
+	.venv-oldest/bin/pytest -q -m "not pinned" $(addprefix --ignore tests/,$(ELSEWHERE) test_quizzes.py)
+
+# PHRASE decides the class's data. It is kept in course/class-phrase.txt; without one a random one is.
+assignments: $(COURSE)/ready ## make the students' assignments (PHRASE="known to you alone")
+	$(call stage,assign,release the assignments with nbgrader into _build/assignments, \
+	  $(COURSE)/bin/python scripts/assignments.py _build/assignments "$(PHRASE)", \
+	  see nbgrader below)
+
+grade-demo: $(COURSE)/ready ## grade made submissions with nbgrader and print the scores
+	@$(COURSE)/bin/python scripts/grade_demo.py _build/grade-demo all
+
+test-assignments: $(READY) $(COURSE)/ready ## test the assignments, and grade made submissions
+	$(call stage,graded,answers to the assignments and the whole round with nbgrader, \
+	  $(BIN)/pytest -q -n $(JOBS) --dist loadfile --durations 3 tests/course, \
+	  read the first failing test below; run it alone with $(BIN)/pytest PATH::NAME)
 
 notebooks: $(READY) ## execute the chapters in place, so that their stored outputs are today's
 	$(BIN)/python scripts/execute_notebooks.py $(PAGES)
@@ -166,7 +184,7 @@ lab: $(LAB)/ready ## open a chapter in JupyterLab (CHAPTER=02-scaled-dot-product
 	cd book && ../$(LAB)/bin/jupyter lab $(CHAPTER).ipynb
 
 clean: ## delete everything that was built or installed
-	rm -rf _build .venv $(LAB) $(LITE) $(QUIZ) .venv-oldest build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+	rm -rf _build .venv $(LAB) $(LITE) $(QUIZ) $(COURSE) .venv-oldest build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 # setup(requirements): an environment in the folder of the target, which marks that it is complete.
@@ -189,6 +207,9 @@ $(VENV)/browser: $(READY) tests/browser/requirements.txt
 
 $(LAB)/ready: .binder/requirements.txt .binder/constraints.txt pyproject.toml
 	$(call setup,.binder/requirements.txt)
+
+$(COURSE)/ready: course/requirements.txt course/constraints.txt pyproject.toml
+	$(call setup,course/requirements.txt)
 
 $(LITE)/ready: lite/requirements.txt lite/constraints.txt
 	$(call setup,lite/requirements.txt)

@@ -79,14 +79,37 @@ def check(name: str, answer: Callable) -> None:
         raise ValueError(f"no exercise is called {name!r}; there are: {', '.join(exercises)}")
     if not callable(answer):
         raise TypeError(f"check takes your function itself, got {type(answer).__name__}")
-    exercise = exercises[name]
+    examine(name, exercises[name], answer, np.random.default_rng(0))
+    print(f"{name}: correct")
+
+
+def examine(name: str, exercise: Exercise, answer: Callable, rng: np.random.Generator) -> None:
+    """Raise WrongAnswer, with a hint at the likely cause, unless an answer is right on all cases.
+
+    Parameters
+    ----------
+    name : str, which begins the message
+    exercise : Exercise
+    answer : callable
+    rng : numpy.random.Generator, from which the inputs are drawn
+
+    Raises
+    ------
+    WrongAnswer
+        On the first case where the answer is wrong.
+
+    Examples
+    --------
+    >>> import attnbook
+    >>> softmax = _all_exercises()["softmax"]
+    >>> examine("softmax", softmax, attnbook.softmax, np.random.default_rng(1))
+    """
     passed = []
-    for arguments, hint in exercise.cases(np.random.default_rng(0)):
+    for arguments, hint in exercise.cases(rng):
         problem = _problem(exercise, answer, arguments, hint, passed)
         if problem:
             raise WrongAnswer(f"{name}: {problem}")
         passed.append(arguments)
-    print(f"{name}: correct")
 
 
 def _all_exercises():

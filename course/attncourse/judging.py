@@ -1,0 +1,53 @@
+"""Judge an answer to a task; hidden tests consist of one call of a function here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from attnbook.exercises import WrongAnswer, examine
+from attncourse.bridge import LIMIT, count_steps
+from attncourse.seeds import class_seed, secret_seed
+from attncourse.tasks import all_tasks
+
+SMALL, LARGE = 8, 72  # of what a loop would run over
+
+
+def judge(name: str, answer: Callable) -> None:
+    """Raise WrongAnswer unless a function is right on data drawn from the class's secret."""
+    examine(name, all_tasks()[name], answer, np.random.default_rng(secret_seed(name)))
+
+
+def judge_loops(name: str, answer: Callable) -> None:
+    """Raise WrongAnswer if a function is wrong, or does more Python steps on longer inputs.
+
+    Counted are the interpreter's instructions, not seconds. NumPy's loops are no such steps.
+    One more per item is already a loop.
+    """
+    judge(name, answer)
+    count = getattr(answer, "count_steps", lambda arguments: count_steps(answer, arguments))
+    sized = all_tasks()[name].sized
+    steps = [
+        count(list(sized(np.random.default_rng(secret_seed(name)), n).values()))
+        for n in (SMALL, SMALL, LARGE)  # the first call may import something
+    ]
+    if max(steps) >= LIMIT or steps[2] - steps[1] > LARGE - SMALL:
+        raise WrongAnswer(
+            f"{name}: there is a loop in Python: {steps[1]} steps for {SMALL} items, "
+            f"{steps[2]} for {LARGE}. Let NumPy run over them: it needs as many steps for both."
+        )
+
+
+def judge_value(name: str, measured, read=None) -> None:
+    """Raise WrongAnswer unless measured numbers, or the one read off them, are the class's."""
+    task = all_tasks()[name]
+    rng = np.random.default_rng(class_seed())
+    if read is None:
+        return examine(name, task, lambda *_: measured, rng)
+    arguments, _ = next(iter(task.cases(rng)))
+    expected = task.read(rng, *arguments.values())
+    number = np.asarray(read)
+    if number.shape or number.dtype.kind not in "iuf" or not np.isclose(number, expected):
+        raise WrongAnswer(f"{name}: the number read off is not the class's: {task.how}.")
+    return None

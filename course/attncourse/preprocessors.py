@@ -1,0 +1,174 @@
+"""Two steps of nbgrader's: put the class's seed into a release, and grade with two processes.
+
+Students' cells run in their kernel. Test cells run here, in nbgrader's own process, in the
+wording that the gradebook keeps; of the kernel they see only what its functions return.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import contextlib
+import os
+
+import numpy as np
+from nbclient.exceptions import CellTimeoutError, DeadKernelError
+from nbformat.v4 import new_code_cell, new_output
+from nbgrader import utils
+from nbgrader.api import Gradebook
+from nbgrader.preprocessors import Execute, NbGraderPreprocessor
+from traitlets import Integer
+
+from attncourse.remote import NoAnswer, Remote
+from attncourse.seeds import VARIABLE, class_seed
+
+PLACE = "CLASS_SEED = 0"
+
+
+class SetClassSeed(NbGraderPreprocessor):
+    """Put the class's public seed where the master has a 0."""
+
+    def preprocess_cell(self, cell, resources, index):
+        """Replace the seed in one cell."""
+        if cell.cell_type == "code":
+            cell.source = cell.source.replace(PLACE, f"CLASS_SEED = {class_seed()}")
+        return cell, resources
+
+
+class JudgedExecute(Execute):
+    """Run students' cells in a kernel, and test cells outside it."""
+
+    call_timeout = Integer(10, help="seconds that one call of a student's function may take").tag(
+        config=True
+    )
+
+    most_restarts = Integer(5, help="kernels that one notebook may use up").tag(config=True)
+
+    def preprocess(self, nb, resources=None, km=None):
+        """Execute and judge a notebook."""
+        self.interrupt_on_timeout = False  # a loop may catch the interrupt: end the kernel instead
+        self.shutdown_kernel = "immediate"
+        self.timeout_func = self._seconds
+        self._done, self._stuck, self._restarts, self._asked_to_end = [], set(), 0, False
+        names = resources["nbgrader"]
+        with Gradebook(names["db_url"]) as gradebook:
+            notebook = gradebook.find_notebook(names["notebook"], names["assignment"])
+            graded = {cell.name for cell in notebook.grade_cells}
+            self._tests = {
+                cell.name: cell.source
+                for cell in notebook.source_cells
+                if cell.locked and cell.cell_type == "code" and cell.name in graded
+            }
+        return super().preprocess(nb, resources, km)
+
+    async def async_start_new_kernel(self, **keywords):
+        """Start the student's kernel, without the class's phrase in its environment."""
+        hidden = (VARIABLE, "PYTHONPATH")
+        keywords["env"] = {k: v for k, v in os.environ.items() if k not in hidden}
+        await super().async_start_new_kernel(**keywords)
+
+    def preprocess_cell(self, cell, resources, index):
+        """Judge a test cell, or run a student's cell."""
+        if cell.cell_type == "code":
+            cell.outputs = []
+            source = self._test_source(cell)
+            if source is None:
+                self._run_students_cell(cell, index)
+            else:
+                self._judge(cell, source)
+        return cell, resources
+
+    def _test_source(self, cell):
+        """Return the gradebook's wording if this is a test cell, whatever the student wrote."""
+        if not utils.is_grade(cell):
+            return None
+        return self._tests.get(cell.metadata.nbgrader.get("grade_id"))
+
+    def _run_students_cell(self, cell, index):
+        if self._restarts > self.most_restarts:
+            return
+        try:
+            self._run(cell, index)
+            self._done.append((cell, index))
+        except (CellTimeoutError, DeadKernelError) as error:
+            kind = type(error).__name__
+            late = "This cell took too long" if kind == "CellTimeoutError" else "The kernel died"
+            message = f"{late}; its names are lost, those of other cells are kept."
+            cell.outputs = [new_output("error", ename=kind, evalue=message, traceback=[message])]
+            self._restart()
+
+    def _judge(self, cell, source):
+        try:
+            exec(compile(source, "test", "exec"), self._namespace(source))
+        except (Exception, NoAnswer) as error:
+            text = str(error) or "this does not hold"
+            kind = type(error).__name__
+            message = text if kind in ("WrongAnswer", "NoAnswer") else f"{kind}: {text}"
+            cell.outputs = [new_output("error", ename=kind, evalue=text, traceback=[message])]
+
+    def _namespace(self, source):
+        """Give a test the names it uses: the student's ones reach into the kernel."""
+        namespace = {"np": np}
+        tree = ast.parse(source)
+        made = {
+            name.asname or name.name
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom | ast.Import)
+            for name in node.names
+        } | {
+            node.id
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        }
+        used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        for name in sorted(used - made - set(namespace) - set(dir(builtins))):
+            namespace[name] = Remote(name, self._runner(name)).resolve()
+        return namespace
+
+    def _runner(self, name):
+        def run(code):
+            if self._restarts > self.most_restarts:
+                raise NoAnswer(f"{name}: not run, since the notebook ended too many kernels.")
+            if name in self._stuck:
+                raise NoAnswer(f"{name}: it took too long, or ended the kernel, in a test before.")
+            cell = new_code_cell(code, metadata={"attnbook": "call"})
+            try:
+                self._run(cell, 0, store_history=False)
+            except (CellTimeoutError, DeadKernelError) as error:
+                self._stuck.add(name)
+                self._restart()
+                ended = isinstance(error, DeadKernelError)
+                why = "ended the kernel" if ended else f"gave no result in {self.call_timeout} s"
+                raise NoAnswer(f"{name}: a call {why}. Does a loop never end?") from error
+
+        return run
+
+    def _run(self, cell, index, **options):
+        """Run a cell; raise DeadKernelError also if it asked its kernel to end by exit()."""
+        self._asked_to_end = False
+        self.execute_cell(cell, index, **options)
+        if self._asked_to_end:
+            raise DeadKernelError("exit")
+
+    def on_cell_executed(self, **about):
+        """Note whether a cell asked the kernel to end: it may do so only after the next one."""
+        payloads = about["execute_reply"]["content"].get("payload", [])
+        self._asked_to_end |= any(found.get("source") == "ask_exit" for found in payloads)
+        super().on_cell_executed(**about)
+
+    def _seconds(self, cell):
+        return self.call_timeout if cell.metadata.get("attnbook") == "call" else self.timeout
+
+    def _restart(self):
+        """Begin a kernel anew with the cells that ended well before."""
+        self._restarts += 1
+        self._cleanup_kernel()
+        self.km = self.create_kernel_manager()
+        self.start_new_kernel()
+        self.start_new_kernel_client()
+        for cell, index in self._done:
+            outputs = cell.outputs
+            # It ended well before; if it does not now, give up on it.
+            with contextlib.suppress(CellTimeoutError, DeadKernelError):
+                self._run(cell, index)
+            cell.outputs = outputs

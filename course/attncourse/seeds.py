@@ -1,0 +1,40 @@
+"""Seeds that an instructor sets once per class, by a phrase that students do not know."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+from pathlib import Path
+
+VARIABLE = "ATTNBOOK_CLASS"
+FILE = Path(__file__).parents[1] / "class-phrase.txt"
+
+
+def phrase() -> str:
+    """Return the class's phrase: the environment's, or that of course/class-phrase.txt."""
+    found = os.environ.get(VARIABLE) or (FILE.read_text() if FILE.exists() else "")
+    if not found.strip():
+        raise RuntimeError("no class phrase: run make assignments, which makes one and keeps it")
+    return found.strip()
+
+
+def keep_phrase(given: str | None) -> None:
+    """Keep a phrase for this class: the given one, else the one kept, else a random one."""
+    if given or not FILE.exists():
+        FILE.write_text(f"{given or secrets.token_hex(16)}\n")
+        FILE.chmod(0o600)
+
+
+def secret_seed(task: str) -> int:
+    """Return the seed of a task's hidden data."""
+    return _digest(f"hidden {task}")
+
+
+def class_seed() -> int:
+    """Return the seed that the release prints, from which data to measure on are drawn."""
+    return _digest("public") % 1_000_000
+
+
+def _digest(purpose):
+    return int.from_bytes(hashlib.sha256(f"{purpose}: {phrase()}".encode()).digest()[:8], "big")

@@ -1,0 +1,269 @@
+"""Assignment 5, Tell positions apart with sine and cosine."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from attnbook.functional import softmax
+from attnbook.masks import causal_mask
+from attnbook.positional import relative_rotation, sinusoidal_encoding
+from attncourse.tasks import Measurement, Task, level
+
+# head-back
+
+
+def _turned(length, d_model, offset):
+    """Return the encodings of the positions moved by an offset, which may be before 0."""
+    return sinusoidal_encoding(length, d_model) @ relative_rotation(offset, d_model).T
+
+
+def _head(offset=lambda back: -back, scale=None, masked=True):
+    def weights(length, d_model, back, sharpness):
+        scores = _turned(length, d_model, offset(back)) @ sinusoidal_encoding(length, d_model).T
+        scores = scores * (sharpness if scale is None else scale(sharpness, d_model))
+        return softmax(np.where(causal_mask(length), scores, -np.inf) if masked else scores)
+
+    return weights
+
+
+def _head_cases(rng):
+    hint = "Token p asks with the encoding of position p - back; keys are the encodings."
+    for length, d_model in ((11, 8), (17, 6), (7, 12)):
+        yield (
+            {
+                "length": length,
+                "d_model": d_model,
+                "back": int(rng.integers(2, 5)),
+                "sharpness": float(rng.uniform(0.5, 2)),
+            },
+            hint,
+        )
+
+
+def _one_hot(length, d_model, back, sharpness):
+    return np.eye(length)[np.maximum(np.arange(length) - back, 0)]
+
+
+def _clipped(length, d_model, back, sharpness):
+    encoding = sinusoidal_encoding(length, d_model)
+    scores = sharpness * encoding[np.maximum(np.arange(length) - back, 0)] @ encoding.T
+    return softmax(np.where(causal_mask(length), scores, -np.inf))
+
+
+def _rolled(length, d_model, back, sharpness):
+    encoding = sinusoidal_encoding(length, d_model)
+    scores = sharpness * np.roll(encoding, back, axis=0) @ encoding.T
+    return softmax(np.where(causal_mask(length), scores, -np.inf))
+
+
+def _after(length, d_model, back, sharpness):
+    return _head(masked=False)(length, d_model, back, sharpness) * causal_mask(length)
+
+
+HEAD_BACK = Task(
+    call="head_back(length, d_model, back, sharpness)",
+    reference=_head(),
+    cases=_head_cases,
+    sized=lambda rng, n: {"length": n, "d_model": 8, "back": 3, "sharpness": 1.0},
+    rows_sum_to_one=True,
+    mistakes={
+        "this head looks ahead: the rotation is by -back.": _head(lambda back: back),
+        "each token asks for its own position: rotate the query by -back.": _head(lambda back: 0),
+        "this head looks one back whatever back is.": _head(lambda back: -1),
+        "this head looks one too far back.": _head(lambda back: -back - 1),
+        "this head looks one too few back.": _head(lambda back: 1 - back),
+        "the mask is missing: a token sees nothing after itself.": _head(masked=False),
+        "the mask comes after the softmax: rows no longer sum to 1.": _after,
+        "the first tokens ask for position 0: there, too, the query is turned by -back.": _clipped,
+        "the first tokens ask for the last positions: np.roll runs in a circle.": _rolled,
+        "the scores are divided by sqrt(d_model): multiply by the sharpness alone.": _head(
+            scale=lambda s, d: s / np.sqrt(d)
+        ),
+        "the sharpness is not used.": _head(scale=lambda s, d: 1),
+        "the scores are divided by the sharpness: multiply.": _head(scale=lambda s, d: 1 / s),
+        "all weight is on one token: use softmax.": _one_hot,
+    },
+)
+
+
+# first-collision
+
+
+def _distances(d_model, base, longest, root=True):
+    offsets = np.arange(1, longest + 1)[:, None]
+    frequencies = base ** (-np.arange(0, d_model, 2) / d_model)
+    squared = (2 - 2 * np.cos(offsets * frequencies)).sum(axis=-1)
+    return np.sqrt(squared) if root else squared
+
+
+def _first(close):
+    return int(close.argmax()) + 1 if close.any() else 0
+
+
+def _by_sines(d, base, t, n):
+    sines = sinusoidal_encoding(n + 1, d, base=base)[1:, 0::2]
+    return _first(np.linalg.norm(sines, axis=-1) < t)
+
+
+def _by_maximum(d, base, t, n):
+    encoding = sinusoidal_encoding(n + 1, d, base=base)
+    return _first(np.abs(encoding[1:] - encoding[0]).max(axis=-1) < t)
+
+
+def _by_norm(d, base, t, n):
+    return _first(_distances(d, base, n) < t)
+
+
+def _by_square(d, base, t, n):
+    return _first(_distances(d, base, n, root=False) < t)
+
+
+def _telling(*case):
+    """Tell whether a case tells the mistakes apart that numbers drawn at random may hide."""
+    found = {rule(*case) for rule in (_by_norm, _by_sines, _by_maximum, _by_square)}
+    return len(found) == 4 and 0 not in found
+
+
+def _collision_cases(rng):
+    hint = "The distance between the encodings of 0 and k, for k = 1, 2, ..., longest."
+    for d_model, tolerance in ((4, 0.3), (6, 0.5), (2, 0.1), (4, 0.5)):
+        case = (d_model, float(rng.uniform(10, 40)), tolerance, 4000)
+        while d_model > 2 and not _telling(*case):
+            case = (d_model, float(rng.uniform(10, 40)), tolerance, 4000)
+        yield dict(zip(("d_model", "base", "tolerance", "longest"), case, strict=True)), hint
+    yield (
+        {"d_model": 8, "base": 10000.0, "tolerance": 0.01, "longest": 50},
+        "No two positions collide here: return 0.",
+    )
+
+
+FIRST_COLLISION = Task(
+    call="first_collision(d_model, base, tolerance, longest)",
+    reference=_by_norm,
+    cases=_collision_cases,
+    mistakes={
+        "the count begins at 0: neighbours have offset 1.": lambda d, base, t, n: (
+            _first(_distances(d, base, n) < t) - 1
+        ),
+        "the count is one too large.": lambda d, base, t, n: _first(_distances(d, base, n) < t) + 1,
+        "the squared distance is compared: take its root.": _by_square,
+        "this is the last offset that is close: return the first.": lambda d, base, t, n: (
+            n - _first((_distances(d, base, n) < t)[::-1]) + 1
+        ),
+        "this is the nearest offset of all: return the first within the tolerance.": (
+            lambda d, base, t, n: int(_distances(d, base, n).argmin()) + 1
+        ),
+        "this is how many offsets are close: return the first.": lambda d, base, t, n: int(
+            (_distances(d, base, n) < t).sum()
+        ),
+        "this is the first offset that is far enough: return the first that is too close.": (
+            lambda d, base, t, n: _first(_distances(d, base, n) > t)
+        ),
+        "the base is 10000 here whatever base is.": lambda d, base, t, n: _first(
+            _distances(d, 10000.0, n) < t
+        ),
+        "the largest difference of one number is compared: take the norm.": _by_maximum,
+        "only the sines are compared: cosines belong to the encoding.": _by_sines,
+        "where no two collide, return 0.": lambda d, base, t, n: (
+            _first(_distances(d, base, n) < t) or 1
+        ),
+        "the first pair alone is compared: all frequencies count.": lambda d, base, t, n: _first(
+            np.sqrt(2 - 2 * np.cos(np.arange(1, n + 1))) < t
+        ),
+    },
+)
+
+
+# noisy-head
+
+SIZES = np.linspace(0, 4, 41)
+
+
+def _noisy_cases(rng):
+    content = rng.standard_normal((40, 32)) / np.sqrt(32)
+    hint = "The mean weight of token p on token p - 3, for p from 3 on, at each size of content."
+    yield {"content": content, "sizes": SIZES.copy()}, hint
+
+
+def _mean_back(
+    pick=lambda w: np.diagonal(w, -3).mean(), back=3, sharpness=4.0, masked=True, add=None
+):
+    encoding = sinusoidal_encoding(40, 32)
+    rotation = relative_rotation(-back, 32)
+
+    def kept(content, sizes):
+        found = []
+        for size in sizes:
+            x = encoding + size * content if add is None else add(encoding, size, content)
+            scores = sharpness * (x @ rotation.T) @ x.T
+            scores = np.where(causal_mask(40), scores, -np.inf) if masked else scores
+            found.append(pick(softmax(scores)))
+        return np.array(found)
+
+    return kept
+
+
+def _clean_keys(content, sizes):
+    encoding, rotation = sinusoidal_encoding(40, 32), relative_rotation(-3, 32)
+    return np.array(
+        [
+            np.diagonal(
+                softmax(
+                    np.where(
+                        causal_mask(40),
+                        4 * ((encoding + size * content) @ rotation.T) @ encoding.T,
+                        -np.inf,
+                    )
+                ),
+                -3,
+            ).mean()
+            for size in sizes
+        ]
+    )
+
+
+NOISY_HEAD = Measurement(
+    call="kept",
+    reference=_mean_back(),
+    cases=_noisy_cases,
+    returns=("kept",),
+    read=lambda rng, content, sizes: sizes[_mean_back()(content, sizes) < level(rng)][0],
+    how="breaks is the smallest size of the list with a mean weight below level",
+    mistakes={
+        "these are weights on the next-nearest tokens: three back, not two.": _mean_back(
+            lambda w: np.diagonal(w, -2).mean()
+        ),
+        "these are weights on the previous token: three back.": _mean_back(
+            lambda w: np.diagonal(w, -1).mean()
+        ),
+        "these are weights on the token itself: three back.": _mean_back(
+            lambda w: np.diagonal(w).mean()
+        ),
+        "the first three tokens are counted in: the mean is over p from 3 on.": _mean_back(
+            lambda w: np.diagonal(w, -3).sum() / 40
+        ),
+        "these are the largest weights: take those three back.": _mean_back(
+            lambda w: w.max(axis=-1).mean()
+        ),
+        "these count how often three back wins: average the weight.": _mean_back(
+            lambda w: (w.argmax(axis=-1)[3:] == np.arange(37)).mean()
+        ),
+        "the mask is missing.": _mean_back(masked=False),
+        "the scores are divided by sqrt(d_model): multiply by 4 alone.": _mean_back(
+            sharpness=4 / np.sqrt(32)
+        ),
+        "the sharpness is missing: multiply the scores by 4.": _mean_back(sharpness=1.0),
+        "the rotation has the wrong sign: it is by -3.": _mean_back(back=-3),
+        "the content is in the queries only: keys are made of the same x.": _clean_keys,
+        "the encodings are multiplied by the size, too.": _mean_back(
+            add=lambda encoding, size, content: size * (encoding + content)
+        ),
+        "these are medians: take the mean.": _mean_back(lambda w: np.median(np.diagonal(w, -3))),
+    },
+)
+
+TASKS = {
+    "head-back": HEAD_BACK,
+    "first-collision": FIRST_COLLISION,
+    "noisy-head": NOISY_HEAD,
+}

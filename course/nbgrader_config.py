@@ -1,0 +1,28 @@
+"""Set up nbgrader: this folder is the course's root, and our judge runs the tests."""
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent
+sys.path.insert(0, str(ROOT))
+
+from attncourse.preprocessors import JudgedExecute, SetClassSeed  # noqa: E402
+from nbgrader.converters import Autograde, GenerateAssignment  # noqa: E402
+from nbgrader.preprocessors import Execute  # noqa: E402
+
+c = get_config()  # noqa: F821 - traitlets gives it
+
+c.CourseDirectory.course_id = "attention"
+c.CourseDirectory.root = str(ROOT)
+c.CourseDirectory.db_url = f"sqlite:///{ROOT}/gradebook.db?timeout=60"  # seconds to wait
+c.IncludeHeaderFooter.header = ""
+c.GenerateAssignment.preprocessors = [
+    SetClassSeed,
+    *GenerateAssignment.preprocessors.default(),
+]
+c.Autograde.autograde_preprocessors = [
+    JudgedExecute if step is Execute else step
+    for step in Autograde.autograde_preprocessors.default()
+]
+c.JudgedExecute.timeout = 30  # seconds for a cell
+c.JudgedExecute.call_timeout = 10  # seconds for one call of a student's function in a test

@@ -1,0 +1,60 @@
+"""Release the assignments with nbgrader: the students' notebooks, and a zip for each.
+
+    .venv-course/bin/python scripts/assignments.py ZIPS [PHRASE]
+
+PHRASE is known to nobody but you. It decides the data of the hidden tests and, through a seed that
+the release prints, the data to measure on. It is kept in course/class-phrase.txt; without one there
+a random one is made.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+COURSE = Path(__file__).parents[1] / "course"
+
+
+def nbgrader(root: Path, *arguments: str, phrase: str = "") -> None:
+    """Run one command of nbgrader in a course's folder; raise RuntimeError if it fails."""
+    here = Path(sys.executable).parent
+    command = [str(here / "nbgrader"), *arguments]
+    path = f"{here}{os.pathsep}{os.environ.get('PATH', '')}"  # nbgrader looks for alembic there
+    environment = {**os.environ, "PATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+    if phrase:
+        environment["ATTNBOOK_CLASS"] = phrase
+    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command[1:])} failed:\n{done.stdout}{done.stderr}")
+
+
+def names(root: Path) -> list[str]:
+    """Return the names of a course's assignments, in order."""
+    return sorted(notebook.stem for notebook in (root / "source").glob("*/*.ipynb"))
+
+
+def release(root: Path, zips: Path, phrase: str = "") -> list[Path]:
+    """Make the students' notebooks in root/release, and a zip of each in another folder."""
+    zips.mkdir(parents=True, exist_ok=True)
+    made = []
+    nbgrader(root, "generate_assignment", "*", "--force", phrase=phrase)
+    for name in names(root):
+        folder = root / "release" / name
+        made.append(zips / f"{name}.zip")
+        with zipfile.ZipFile(made[-1], "w", zipfile.ZIP_DEFLATED) as file:
+            for path in sorted(folder.rglob("*")):
+                if path.is_file():
+                    file.write(path, f"{name}/{path.relative_to(folder)}")
+    return made
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(COURSE))
+    from attncourse import seeds
+
+    seeds.keep_phrase(" ".join(sys.argv[2:]).strip() or None)
+    found = release(COURSE, Path(sys.argv[1]))
+    print(f"{len(found)} assignments in {sys.argv[1]}, their class seed is {seeds.class_seed()}")

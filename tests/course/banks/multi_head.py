@@ -1,0 +1,390 @@
+"""Answers to assignment 4."""
+
+import numpy as np
+from answers import Bank
+
+import attnbook
+
+BANK = Bank()
+
+
+# grouped-attention
+
+
+@BANK.right_for("grouped-attention")
+def grouped_in_loops(x, w_q, w_k, w_v, num_heads, num_groups):
+    d = w_q.shape[1] // num_heads
+    outputs, weights = [], []
+    for h in range(num_heads):
+        g = h // (num_heads // num_groups)
+        q = x @ w_q[:, h * d : (h + 1) * d]
+        k, v = x @ w_k[:, g * d : (g + 1) * d], x @ w_v[:, g * d : (g + 1) * d]
+        e = np.exp(q @ k.T / np.sqrt(d))
+        weights.append(e / e.sum(axis=1, keepdims=True))
+        outputs.append(weights[-1] @ v)
+    return np.concatenate(outputs, axis=1), np.array(weights)
+
+
+@BANK.right_for("grouped-attention")
+def grouped_by_broadcasting(x, w_q, w_k, w_v, num_heads, num_groups):
+    q = (x @ w_q).reshape(len(x), num_groups, num_heads // num_groups, -1)
+    k, v = ((x @ w).reshape(len(x), num_groups, 1, -1) for w in (w_k, w_v))
+    q, k, v = (a.transpose(1, 2, 0, 3) for a in (q, k, v))
+    out, weights = attnbook.scaled_dot_product_attention(q, k, v)
+    return out.transpose(2, 0, 1, 3).reshape(len(x), -1), weights.reshape(-1, len(x), len(x))
+
+
+@BANK.wrong_for("grouped-attention", names="take turns")
+def grouped_tile(x, w_q, w_k, w_v, num_heads, num_groups):
+    q = attnbook.split_heads(x @ w_q, num_heads)
+    k, v = (attnbook.split_heads(x @ w, num_groups) for w in (w_k, w_v))
+    k, v = (np.tile(a, (num_heads // num_groups, 1, 1)) for a in (k, v))
+    out, weights = attnbook.scaled_dot_product_attention(q, k, v)
+    return attnbook.merge_heads(out), weights
+
+
+@BANK.wrong_for("grouped-attention", names="values in turns")
+def grouped_tile_values(x, w_q, w_k, w_v, num_heads, num_groups):
+    q = attnbook.split_heads(x @ w_q, num_heads)
+    k, v = (attnbook.split_heads(x @ w, num_groups) for w in (w_k, w_v))
+    k = np.repeat(k, num_heads // num_groups, axis=0)
+    v = np.tile(v, (num_heads // num_groups, 1, 1))
+    out, weights = attnbook.scaled_dot_product_attention(q, k, v)
+    return attnbook.merge_heads(out), weights
+
+
+@BANK.wrong_for("grouped-attention", names="use the first group")
+def grouped_first_group(x, w_q, w_k, w_v, num_heads, num_groups):
+    q = attnbook.split_heads(x @ w_q, num_heads)
+    k, v = (attnbook.split_heads(x @ w, num_groups)[:1] for w in (w_k, w_v))
+    out, weights = attnbook.scaled_dot_product_attention(q, k, v)
+    return attnbook.merge_heads(out), weights
+
+
+@BANK.wrong_for("grouped-attention", names="scores are not scaled")
+def grouped_unscaled(x, w_q, w_k, w_v, num_heads, num_groups):
+    q = attnbook.split_heads(x @ w_q, num_heads)
+    k, v = (attnbook.split_heads(x @ w, num_groups) for w in (w_k, w_v))
+    k, v = (np.repeat(a, num_heads // num_groups, axis=0) for a in (k, v))
+    out, weights = attnbook.scaled_dot_product_attention(q, k, v, scale=1)
+    return attnbook.merge_heads(out), weights
+
+
+@BANK.wrong_for("grouped-attention", names="width of all heads")
+def grouped_scale_of_all(x, w_q, w_k, w_v, num_heads, num_groups):
+    q = attnbook.split_heads(x @ w_q, num_heads)
+    k, v = (attnbook.split_heads(x @ w, num_groups) for w in (w_k, w_v))
+    k, v = (np.repeat(a, num_heads // num_groups, axis=0) for a in (k, v))
+    weights = attnbook.softmax(q @ k.swapaxes(1, 2) / np.sqrt(w_q.shape[1]))
+    return attnbook.merge_heads(weights @ v), weights
+
+
+@BANK.wrong_for("grouped-attention", names="heads apart: merge")
+def grouped_not_merged(x, w_q, w_k, w_v, num_heads, num_groups):
+    q = attnbook.split_heads(x @ w_q, num_heads)
+    k, v = (attnbook.split_heads(x @ w, num_groups) for w in (w_k, w_v))
+    k, v = (np.repeat(a, num_heads // num_groups, axis=0) for a in (k, v))
+    return attnbook.scaled_dot_product_attention(q, k, v)
+
+
+@BANK.wrong_for("grouped-attention", names="merge tears heads apart")
+def grouped_merge_without_transpose(x, w_q, w_k, w_v, num_heads, num_groups):
+    q = attnbook.split_heads(x @ w_q, num_heads)
+    k, v = (attnbook.split_heads(x @ w, num_groups) for w in (w_k, w_v))
+    k, v = (np.repeat(a, num_heads // num_groups, axis=0) for a in (k, v))
+    out, weights = attnbook.scaled_dot_product_attention(q, k, v)
+    return out.reshape(len(x), -1), weights
+
+
+@BANK.wrong_for("grouped-attention", names="split tears tokens apart")
+def grouped_split_without_transpose(x, w_q, w_k, w_v, num_heads, num_groups):
+    q = (x @ w_q).reshape(num_heads, len(x), -1)
+    k, v = ((x @ w).reshape(num_groups, len(x), -1) for w in (w_k, w_v))
+    k, v = (np.repeat(a, num_heads // num_groups, axis=0) for a in (k, v))
+    out, weights = attnbook.scaled_dot_product_attention(q, k, v)
+    return attnbook.merge_heads(out), weights
+
+
+@BANK.wrong_for("grouped-attention", names="weights are averaged")
+def grouped_mean_weights(x, w_q, w_k, w_v, num_heads, num_groups):
+    q = attnbook.split_heads(x @ w_q, num_heads)
+    k, v = (attnbook.split_heads(x @ w, num_groups) for w in (w_k, w_v))
+    k, v = (np.repeat(a, num_heads // num_groups, axis=0) for a in (k, v))
+    out, weights = attnbook.scaled_dot_product_attention(q, k, v)
+    return attnbook.merge_heads(out), weights.mean(axis=0)
+
+
+@BANK.wrong_for("grouped-attention", symptom="raised ValueError")
+def grouped_not_repeated(x, w_q, w_k, w_v, num_heads, num_groups):
+    q = attnbook.split_heads(x @ w_q, num_heads)
+    k, v = (attnbook.split_heads(x @ w, num_groups) for w in (w_k, w_v))
+    out, weights = attnbook.scaled_dot_product_attention(q, k, v)
+    return attnbook.merge_heads(out), weights
+
+
+@BANK.wrong_for("grouped-attention", symptom="raised ValueError")
+def grouped_split_keys_by_heads(x, w_q, w_k, w_v, num_heads, num_groups):
+    q, k, v = (attnbook.split_heads(x @ w, num_heads) for w in (w_q, w_k, w_v))
+    out, weights = attnbook.scaled_dot_product_attention(q, k, v)
+    return attnbook.merge_heads(out), weights
+
+
+# smaller-layer
+
+
+@BANK.right_for("smaller-layer")
+def smaller_in_loops(w_q, w_k, w_v, w_o, num_heads, removed):
+    d = w_q.shape[1] // num_heads
+    columns = []
+    for h in range(num_heads):
+        if h not in removed:
+            columns += range(h * d, (h + 1) * d)
+    return w_q[:, columns], w_k[:, columns], w_v[:, columns], w_o[columns]
+
+
+@BANK.right_for("smaller-layer")
+def smaller_by_delete(w_q, w_k, w_v, w_o, num_heads, removed):
+    d = w_q.shape[1] // num_heads
+    gone = np.concatenate([np.arange(h * d, (h + 1) * d) for h in removed])
+    return [np.delete(w, gone, axis=1) for w in (w_q, w_k, w_v)] + [np.delete(w_o, gone, axis=0)]
+
+
+@BANK.wrong_for("smaller-layer", names="are zeroed")
+def smaller_zeroed(w_q, w_k, w_v, w_o, num_heads, removed):
+    keep = ~np.isin(np.repeat(np.arange(num_heads), w_q.shape[1] // num_heads), removed)
+    return w_q * keep, w_k * keep, w_v * keep, w_o * keep[:, None]
+
+
+@BANK.wrong_for("smaller-layer", names="keep the others")
+def smaller_removed_only(w_q, w_k, w_v, w_o, num_heads, removed):
+    keep = np.isin(np.repeat(np.arange(num_heads), w_q.shape[1] // num_heads), removed)
+    return w_q[:, keep], w_k[:, keep], w_v[:, keep], w_o[keep]
+
+
+@BANK.wrong_for("smaller-layer", names="w_o is whole")
+def smaller_whole_output(w_q, w_k, w_v, w_o, num_heads, removed):
+    keep = ~np.isin(np.repeat(np.arange(num_heads), w_q.shape[1] // num_heads), removed)
+    return w_q[:, keep], w_k[:, keep], w_v[:, keep], w_o
+
+
+@BANK.wrong_for("smaller-layer", names="single columns")
+def smaller_columns(w_q, w_k, w_v, w_o, num_heads, removed):
+    cut = [np.delete(w, removed, axis=1) for w in (w_q, w_k, w_v)]
+    return *cut, np.delete(w_o, removed, axis=0)
+
+
+@BANK.wrong_for("smaller-layer", names="every num_heads-th column")
+def smaller_interleaved(w_q, w_k, w_v, w_o, num_heads, removed):
+    keep = ~np.isin(np.tile(np.arange(num_heads), w_q.shape[1] // num_heads), removed)
+    return w_q[:, keep], w_k[:, keep], w_v[:, keep], w_o[keep]
+
+
+@BANK.wrong_for("smaller-layer", names="only the first head of the list")
+def smaller_one(w_q, w_k, w_v, w_o, num_heads, removed):
+    d = w_q.shape[1] // num_heads
+    gone = slice(removed[0] * d, removed[0] * d + d)
+    return *(np.delete(w, gone, axis=1) for w in (w_q, w_k, w_v)), np.delete(w_o, gone, axis=0)
+
+
+@BANK.wrong_for("smaller-layer", names="counted from 1")
+def smaller_from_one(w_q, w_k, w_v, w_o, num_heads, removed):
+    head = np.repeat(np.arange(1, num_heads + 1), w_q.shape[1] // num_heads)
+    keep = ~np.isin(head, removed)
+    return w_q[:, keep], w_k[:, keep], w_v[:, keep], w_o[keep]
+
+
+@BANK.wrong_for("smaller-layer", names="made larger")
+def smaller_rescaled(w_q, w_k, w_v, w_o, num_heads, removed):
+    keep = ~np.isin(np.repeat(np.arange(num_heads), w_q.shape[1] // num_heads), removed)
+    return w_q[:, keep], w_k[:, keep], w_v[:, keep], w_o[keep] / keep.mean()
+
+
+@BANK.wrong_for("smaller-layer", symptom="w_o")
+def smaller_columns_of_w_o(w_q, w_k, w_v, w_o, num_heads, removed):
+    keep = ~np.isin(np.repeat(np.arange(num_heads), w_q.shape[1] // num_heads), removed)
+    return w_q[:, keep], w_k[:, keep], w_v[:, keep], w_o.T[:, keep]
+
+
+@BANK.wrong_for("smaller-layer", symptom="must return 4 arrays")
+def smaller_without_output(w_q, w_k, w_v, w_o, num_heads, removed):
+    keep = ~np.isin(np.repeat(np.arange(num_heads), w_q.shape[1] // num_heads), removed)
+    return w_q[:, keep], w_k[:, keep], w_v[:, keep]
+
+
+# fewer-groups
+
+
+@BANK.right_for("fewer-groups")
+def fewer_in_loops(x, w_q, w_k, w_v, groups):
+    def output(w_k, w_v):
+        parts = []
+        for h in range(0, 32, 4):
+            e = np.exp((x @ w_q[:, h : h + 4]) @ (x @ w_k[:, h : h + 4]).T / 2)
+            parts.append(e / e.sum(axis=1, keepdims=True) @ (x @ w_v[:, h : h + 4]))
+        return np.concatenate(parts, axis=1)
+
+    errors = []
+    for g in groups:
+        k, v = w_k.copy(), w_v.copy()
+        for w in (k, v):
+            for start in range(0, 32, 32 // g):
+                block = w[:, start : start + 32 // g]
+                mean = sum(block[:, i : i + 4] for i in range(0, 32 // g, 4)) * g / 8
+                for i in range(0, 32 // g, 4):
+                    w[:, start + i : start + i + 4] = mean
+        change = output(k, v) - output(w_k, w_v)
+        errors.append(np.sqrt((change**2).sum() / (output(w_k, w_v) ** 2).sum()))
+    return errors
+
+
+@BANK.right_for("fewer-groups")
+def fewer_by_matrix(x, w_q, w_k, w_v, groups):
+    q = attnbook.split_heads(x @ w_q, 8)
+    full = attnbook.scaled_dot_product_attention(
+        q, attnbook.split_heads(x @ w_k, 8), attnbook.split_heads(x @ w_v, 8)
+    )[0]
+    errors = []
+    for g in groups:
+        average = np.kron(np.kron(np.eye(g), np.full((8 // g, 8 // g), g / 8)), np.eye(4))
+        k, v = (attnbook.split_heads(x @ w @ average, 8) for w in (w_k, w_v))
+        few = attnbook.scaled_dot_product_attention(q, k, v)[0]
+        errors.append(np.linalg.norm(few - full) / np.linalg.norm(full))
+    return np.array(errors)
+
+
+@BANK.wrong_for("fewer-groups", names="only the keys")
+def fewer_keys_only(x, w_q, w_k, w_v, groups):
+    def run(k, v):
+        layer = attnbook.MultiHeadAttention(w_q=w_q, w_k=k, w_v=v, w_o=np.eye(32), num_heads=8)
+        return layer(x).output
+
+    full, errors = run(w_k, w_v), []
+    for g in groups:
+        k = np.repeat(w_k.reshape(16, g, 8 // g, 4).mean(2, keepdims=True), 8 // g, axis=2)
+        errors.append(np.linalg.norm(run(k.reshape(16, 32), w_v) - full) / np.linalg.norm(full))
+    return np.array(errors)
+
+
+@BANK.wrong_for("fewer-groups", names="only the values")
+def fewer_values_only(x, w_q, w_k, w_v, groups):
+    def run(k, v):
+        layer = attnbook.MultiHeadAttention(w_q=w_q, w_k=k, w_v=v, w_o=np.eye(32), num_heads=8)
+        return layer(x).output
+
+    full, errors = run(w_k, w_v), []
+    for g in groups:
+        v = np.repeat(w_v.reshape(16, g, 8 // g, 4).mean(2, keepdims=True), 8 // g, axis=2)
+        errors.append(np.linalg.norm(run(w_k, v.reshape(16, 32)) - full) / np.linalg.norm(full))
+    return np.array(errors)
+
+
+@BANK.wrong_for("fewer-groups", names="heads in turns")
+def fewer_in_turns(x, w_q, w_k, w_v, groups):
+    def run(k, v):
+        layer = attnbook.MultiHeadAttention(w_q=w_q, w_k=k, w_v=v, w_o=np.eye(32), num_heads=8)
+        return layer(x).output
+
+    full, errors = run(w_k, w_v), []
+    for g in groups:
+        k, v = (
+            np.tile(w.reshape(16, 8 // g, g, 4).mean(1), (1, 8 // g, 1)).reshape(16, 32)
+            for w in (w_k, w_v)
+        )
+        errors.append(np.linalg.norm(run(k, v) - full) / np.linalg.norm(full))
+    return np.array(errors)
+
+
+@BANK.wrong_for("fewer-groups", names="takes its first head")
+def fewer_first_head(x, w_q, w_k, w_v, groups):
+    def run(k, v):
+        layer = attnbook.MultiHeadAttention(w_q=w_q, w_k=k, w_v=v, w_o=np.eye(32), num_heads=8)
+        return layer(x).output
+
+    full, errors = run(w_k, w_v), []
+    for g in groups:
+        k, v = (
+            np.repeat(w.reshape(16, g, 8 // g, 4)[:, :, :1], 8 // g, axis=2).reshape(16, 32)
+            for w in (w_k, w_v)
+        )
+        errors.append(np.linalg.norm(run(k, v) - full) / np.linalg.norm(full))
+    return np.array(errors)
+
+
+@BANK.wrong_for("fewer-groups", names="sum of its heads")
+def fewer_sum(x, w_q, w_k, w_v, groups):
+    def run(k, v):
+        layer = attnbook.MultiHeadAttention(w_q=w_q, w_k=k, w_v=v, w_o=np.eye(32), num_heads=8)
+        return layer(x).output
+
+    full, errors = run(w_k, w_v), []
+    for g in groups:
+        k, v = (
+            np.repeat(w.reshape(16, g, 8 // g, 4).sum(2, keepdims=True), 8 // g, axis=2)
+            for w in (w_k, w_v)
+        )
+        change = run(k.reshape(16, 32), v.reshape(16, 32)) - full
+        errors.append(np.linalg.norm(change) / np.linalg.norm(full))
+    return np.array(errors)
+
+
+@BANK.wrong_for("fewer-groups", names="opposite order")
+def fewer_reversed(x, w_q, w_k, w_v, groups):
+    def run(k, v):
+        layer = attnbook.MultiHeadAttention(w_q=w_q, w_k=k, w_v=v, w_o=np.eye(32), num_heads=8)
+        return layer(x).output
+
+    full, errors = run(w_k, w_v), []
+    for size in (1, 2, 4, 8):
+        k, v = (
+            np.repeat(w.reshape(16, 8 // size, size, 4).mean(2, keepdims=True), size, axis=2)
+            for w in (w_k, w_v)
+        )
+        change = run(k.reshape(16, 32), v.reshape(16, 32)) - full
+        errors.append(np.linalg.norm(change) / np.linalg.norm(full))
+    return np.array(errors)
+
+
+@BANK.wrong_for("fewer-groups", names="not relative")
+def fewer_absolute(x, w_q, w_k, w_v, groups):
+    def run(k, v):
+        layer = attnbook.MultiHeadAttention(w_q=w_q, w_k=k, w_v=v, w_o=np.eye(32), num_heads=8)
+        return layer(x).output
+
+    full, errors = run(w_k, w_v), []
+    for g in groups:
+        k, v = (
+            np.repeat(w.reshape(16, g, 8 // g, 4).mean(2, keepdims=True), 8 // g, axis=2)
+            for w in (w_k, w_v)
+        )
+        errors.append(np.linalg.norm(run(k.reshape(16, 32), v.reshape(16, 32)) - full))
+    return np.array(errors)
+
+
+@BANK.wrong_for("fewer-groups", names="squares of the relative error")
+def fewer_squared(x, w_q, w_k, w_v, groups):
+    def run(k, v):
+        layer = attnbook.MultiHeadAttention(w_q=w_q, w_k=k, w_v=v, w_o=np.eye(32), num_heads=8)
+        return layer(x).output
+
+    full, errors = run(w_k, w_v), []
+    for g in groups:
+        k, v = (
+            np.repeat(w.reshape(16, g, 8 // g, 4).mean(2, keepdims=True), 8 // g, axis=2)
+            for w in (w_k, w_v)
+        )
+        change = run(k.reshape(16, 32), v.reshape(16, 32)) - full
+        errors.append((change**2).sum() / (full**2).sum())
+    return np.array(errors)
+
+
+@BANK.wrong_for("fewer-groups", symptom="errors")
+def fewer_all_columns(x, w_q, w_k, w_v, groups):
+    def run(k, v):
+        layer = attnbook.MultiHeadAttention(w_q=w_q, w_k=k, w_v=v, w_o=np.eye(32), num_heads=8)
+        return layer(x).output
+
+    full, errors = run(w_k, w_v), []
+    for g in groups:
+        k, v = (np.repeat(w.reshape(16, g, 32 // g).mean(2), 32 // g, axis=1) for w in (w_k, w_v))
+        errors.append(np.linalg.norm(run(k, v) - full) / np.linalg.norm(full))
+    return np.array(errors)

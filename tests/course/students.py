@@ -1,0 +1,229 @@
+"""Made students: what each hands in, and the points it must get.
+
+A submission is made from the release alone: a dict from a cell's name to its new text.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import NamedTuple
+
+from banks import all_banks
+
+# An assignment's name: its coded tasks in order, then the measured one with its variables.
+ASSIGNMENTS = {
+    "01-why-attention": ("local-lines", "loo-errors", "sharp-enough", "mean_weight", "needed"),
+    "02-scaled-dot-product": ("window-mask", "entropy-weights", "keep-few", "errors", "enough"),
+    "03-self-and-cross": ("find-patch", "prefix-attention", "two-scores", "found", "lead"),
+    "04-multi-head": ("grouped-attention", "smaller-layer", "fewer-groups", "errors", "gain"),
+    "05-sinusoidal-encoding": ("head-back", "first-collision", "noisy-head", "kept", "breaks"),
+}
+DATA = {
+    "sharp-enough": "query, key, sharpness",
+    "keep-few": "query, key, value, kept",
+    "two-scores": "patches, noise, levels",
+    "fewer-groups": "x, w_q, w_k, w_v, groups",
+    "noisy-head": "content, sizes",
+}
+LOOPS = {  # a right answer of the bank with a loop where the task wants none
+    "local-lines": "lines_by_lstsq",
+    "window-mask": "window_in_loops",
+    "find-patch": "patch_in_loops",
+    "grouped-attention": "grouped_in_loops",
+    "head-back": "back_in_loops",
+}
+RIGHT = {task: found for bank in all_banks().values() for task, found in bank.right.items()}
+WRONG = {task: found for bank in all_banks().values() for task, found in bank.wrong.items()}
+
+
+class Points(NamedTuple):
+    """An assignment's autograded points: right, without loops, right, measured, read off."""
+
+    first: float
+    loops: float
+    second: float
+    measured: float
+    read: float
+
+
+FULL = Points(4, 2, 4, 3, 2)
+NONE = Points(0, 0, 0, 0, 0)
+
+
+def called(task):
+    """Return the name of the function that a task asks for."""
+    return task.replace("-", "_")
+
+
+def handed_in(answer, name):
+    """Return an answer of a bank as the text of a cell that defines it under a name."""
+    source = re.sub(r"\A(@.*\n)+", "", inspect.getsource(answer))
+    return f"{source}\n\n{name} = {answer.__name__}\n"
+
+
+def measured(task, variable, answer):
+    """Return an answer of a bank to a measurement as the text of a cell."""
+    return f"{handed_in(answer, 'measure')}{variable} = measure({DATA[task]})\n"
+
+
+def perfect(solutions, assignment):
+    """Hand in the solutions."""
+    return dict(solutions)
+
+
+def empty(solutions, assignment):
+    """Hand in the release as it is."""
+    return {}
+
+
+def loops(solutions, assignment):
+    """Loop where others vectorise."""
+    task = ASSIGNMENTS[assignment][0]
+    slow = next(answer for answer in RIGHT[task] if answer.__name__ == LOOPS[task])
+    return {**solutions, task: handed_in(slow, called(task))}
+
+
+def endless(solutions, assignment):
+    """Loop for ever in the second task, and catch the interrupt."""
+    task = ASSIGNMENTS[assignment][1]
+    return {
+        **solutions,
+        task: f"""
+def {called(task)}(*arguments):
+    while True:
+        try:
+            while True:
+                pass
+        except KeyboardInterrupt:
+            pass
+""",
+    }
+
+
+def edits_tests(solutions, assignment):
+    """Answer the first task only; empty every test cell and raise its points."""
+    task = ASSIGNMENTS[assignment][0]
+    return {task: solutions[task], "*tests*": "pass"}
+
+
+def fakes(solutions, assignment):
+    """Print that all is well, and redefine whatever might judge."""
+    first, second, third, variable, read = ASSIGNMENTS[assignment]
+    fake = """
+import builtins, sys, types
+import numpy as np
+import attnbook, attnbook.exercises
+def yes(*arguments, **keywords):
+    print("correct: passed, 20 points")
+    return True
+for name in ("check", "examine", "_problem", "judge", "judge_loops", "judge_value"):
+    globals()[name] = yes
+    setattr(attnbook.exercises, name, yes)
+for name in ("allclose", "array_equal", "isclose"):
+    setattr(np, name, yes)
+sys.modules["attncourse"] = types.SimpleNamespace(judge=yes, judge_loops=yes, judge_value=yes)
+builtins.AssertionError = builtins.NameError = Warning
+class Equal:
+    __eq__ = __lt__ = __gt__ = __bool__ = yes
+print("passed: 20 of 20")
+"""
+    lie = "\n\ndef {}(*arguments, **keywords):\n    return Equal()\n"
+    return {
+        first: fake + lie.format(called(first)),
+        second: lie.format(called(second)),
+        third: f"{variable} = {read} = Equal()\nprint('{third}: correct')\n",
+    }
+
+
+def last_year(solutions, assignment):
+    """Be perfect, but give the numbers that another class measured."""
+    third = ASSIGNMENTS[assignment][2]
+    return {**solutions, third: f"CLASS_SEED = 1\n{DATA_CELLS[assignment]}\n{solutions[third]}"}
+
+
+DATA_CELLS = {}  # the release's data cells, filled in by whoever plays
+
+
+def leaves(solutions, assignment):
+    """End the kernel in the first task; raise SystemExit in the second; be right in the third."""
+    first, second, third, *_ = ASSIGNMENTS[assignment]
+    return {
+        first: f"import os\n\ndef {called(first)}(*arguments):\n    os._exit(0)\n",
+        second: f"def {called(second)}(*arguments):\n    raise SystemExit(0)\n\nexit()",
+        third: solutions[third],
+    }
+
+
+def spies(solutions, assignment):
+    """Look for the expected answer in the caller's frames, modules and environment."""
+    first, second, third, variable, read = ASSIGNMENTS[assignment]
+    spy = """
+import gc, os, sys
+def spy(*arguments):
+    found, frame = [], sys._getframe()
+    while frame is not None:
+        found += [v for k, v in frame.f_locals.items() if k in ("expected", "exercise", "task")]
+        frame = frame.f_back
+    found += [v for k, v in os.environ.items() if "ATTN" in k]
+    found += [m for name, m in sys.modules.items() if "attncourse" in name]
+    found += [o for o in gc.get_objects() if type(o).__name__ in ("Task", "Measurement")]
+    for thing in found:
+        if hasattr(thing, "reference"):
+            return thing.reference(*arguments)
+    return found[0] if found else None
+"""
+    return {
+        first: f"{spy}\n{called(first)} = spy",
+        second: f"{called(second)} = spy",
+        third: f"{variable} = {read} = spy()",
+    }
+
+
+def tampers(solutions, assignment):
+    """Be right in the first task, then turn every later cell into nothing."""
+    first, second, *_ = ASSIGNMENTS[assignment]
+    return {
+        first: solutions[first],
+        second: """
+import IPython
+IPython.get_ipython().input_transformers_cleanup.append(lambda lines: ["pass\\n"])
+""",
+    }
+
+
+def wrong(number):
+    """Make a student who hands in the wrong answer of this number to every task."""
+
+    def hand_in(solutions, assignment):
+        first, second, third, variable, read = ASSIGNMENTS[assignment]
+        cells = {}
+        for task in (first, second):
+            answers = WRONG[task]
+            cells[task] = handed_in(answers[number % len(answers)].answer, called(task))
+        answers = WRONG[third]
+        answer = answers[number % len(answers)].answer
+        cells[third] = measured(third, variable, answer) + f"{read} = -1.0\n"
+        return cells
+
+    return hand_in
+
+
+# Ten students whom the tests always play, and the points they get in every assignment.
+STUDENTS = {
+    "perfect": (perfect, FULL),
+    "empty": (empty, NONE),
+    "loops": (loops, FULL._replace(loops=0)),
+    "endless": (endless, FULL._replace(second=0)),
+    "edits-tests": (edits_tests, NONE._replace(first=4, loops=2)),
+    "fakes": (fakes, NONE),
+    "last-year": (last_year, FULL._replace(measured=0, read=0)),
+    "leaves": (leaves, NONE._replace(measured=3, read=2)),
+    "spies": (spies, NONE),
+    "tampers": (tampers, NONE._replace(first=4, loops=2)),
+}
+# One for each wrong answer of the longest bank, so that every wrong answer is handed in.
+WRONG_STUDENTS = {
+    f"wrong-{number:02}": (wrong(number), NONE)
+    for number in range(max(len(found) for found in WRONG.values()))
+}

@@ -1,0 +1,196 @@
+"""The tasks' checkers against right and wrong answers, on the data of several classes."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import re
+
+import numpy as np
+import pytest
+from attncourse import seeds
+from attncourse.judging import judge, judge_loops, judge_value
+from attncourse.tasks import Measurement, all_tasks
+from banks import all_banks
+
+from attnbook.exercises import WrongAnswer
+
+TASKS = all_tasks()
+RIGHT = {name: found for bank in all_banks().values() for name, found in bank.right.items()}
+WRONG = {name: found for bank in all_banks().values() for name, found in bank.wrong.items()}
+
+every_task = pytest.mark.parametrize("name", TASKS)
+one_class = pytest.mark.parametrize("phrase", ["demo"], indirect=True)
+every_right = pytest.mark.parametrize(
+    ("name", "answer"),
+    [pytest.param(n, a, id=a.__name__) for n, found in RIGHT.items() for a in found],
+)
+every_wrong = pytest.mark.parametrize(
+    ("name", "wrong"),
+    [pytest.param(n, w, id=w.answer.__name__) for n, found in WRONG.items() for w in found],
+)
+
+
+@pytest.fixture(autouse=True, params=["demo", "one class", "another class"])
+def phrase(request, monkeypatch):
+    monkeypatch.setenv(seeds.VARIABLE, request.param)
+
+
+def cases_of(name):
+    measured = isinstance(TASKS[name], Measurement)
+    seed = seeds.class_seed() if measured else seeds.secret_seed(name)
+    return [arguments for arguments, _ in TASKS[name].cases(np.random.default_rng(seed))]
+
+
+def ask(name, answer):
+    """Judge an answer as a hidden test does."""
+    if not isinstance(TASKS[name], Measurement):
+        return judge(name, answer)
+    with np.errstate(all="ignore"):
+        return judge_value(name, answer(*copy.deepcopy(cases_of(name)[0]).values()))
+
+
+def loop_in(name, answer):
+    """Tell whether the judge sees a loop in an answer."""
+    try:
+        judge_loops(name, answer)
+    except WrongAnswer as error:
+        return "there is a loop in Python" in str(error)
+    return False
+
+
+@every_right
+def test_a_right_answer_passes(name, answer):
+    ask(name, answer)
+
+
+@every_wrong
+def test_a_wrong_answer_is_rejected_and_told_why(name, wrong):
+    with pytest.raises(WrongAnswer) as caught:
+        ask(name, wrong.answer)
+    assert re.search(wrong.message, str(caught.value))
+    assert str(caught.value).startswith(f"{name}: ")
+
+
+@one_class
+@every_task
+def test_wrong_answers_are_rejected_in_every_class(name, monkeypatch):
+    # Data that are drawn may hide a mistake by chance.
+    for number in range(12):
+        monkeypatch.setenv(seeds.VARIABLE, f"class {number}")
+        for wrong in WRONG[name]:
+            with pytest.raises(WrongAnswer):
+                ask(name, wrong.answer)
+        for answer in RIGHT[name][1:]:  # the first ones loop, and are slow
+            ask(name, answer)
+
+
+@every_task
+def test_the_bank_is_large_enough_and_two_thirds_of_its_messages_name_the_mistake(name):
+    assert len(RIGHT[name]) >= 2
+    assert len(WRONG[name]) >= 8
+    named = [wrong for wrong in WRONG[name] if wrong.names_mistake]
+    assert len(named) >= 2 / 3 * len(WRONG[name])
+
+
+@every_task
+def test_named_mistakes_have_messages_of_their_own(name):
+    messages = set()
+    for wrong in WRONG[name]:
+        if wrong.names_mistake:
+            with pytest.raises(WrongAnswer) as caught:
+                ask(name, wrong.answer)
+            messages.add(str(caught.value))
+    assert len(messages) >= len(WRONG[name]) / 2
+
+
+@every_task
+def test_right_answers_agree_with_one_another(name):
+    # They are written independently: together they are the oracle of the checker's reference.
+    for arguments in cases_of(name):
+        results = []
+        for answer in RIGHT[name]:
+            result = answer(*copy.deepcopy(arguments).values())
+            parts = result if len(TASKS[name].returns) > 1 else [result]
+            results.append(np.concatenate([np.ravel(part) for part in parts]))
+        for one, other in itertools.pairwise(results):
+            np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+@every_task
+def test_no_two_classes_have_the_same_data(name, monkeypatch):
+    here = cases_of(name)
+    monkeypatch.setenv(seeds.VARIABLE, "last year")
+    for mine, theirs in zip(here, cases_of(name), strict=True):
+        first = mine.get("query", next(iter(mine.values())))
+        if isinstance(first, np.ndarray):
+            assert not np.array_equal(first, theirs.get("query", next(iter(theirs.values()))))
+
+
+@pytest.mark.parametrize("name", [n for n, t in TASKS.items() if getattr(t, "sized", None)])
+def test_loops_are_seen_and_vectorised_answers_pass(name):
+    verdicts = {answer.__name__: loop_in(name, answer) for answer in RIGHT[name]}
+    loops = {answer: bool(re.search("loops|lstsq|polyfit", answer)) for answer in verdicts}
+    assert verdicts == loops
+    assert set(verdicts.values()) == {True, False}
+
+
+def test_hidden_loops_are_seen_too():
+    def by_vectorize(length, window):
+        see = np.vectorize(lambda i, j: 0 <= i - j < window)
+        return see(np.arange(length)[:, None], np.arange(length))
+
+    def by_map(length, window):
+        key = np.arange(length)
+        return np.array(list(map(lambda i: (key <= i) & (key > i - window), range(length))))
+
+    def by_silencing(length, window):
+        import sys
+
+        sys.settrace(None)
+        return np.array([[0 <= i - j < window for j in range(length)] for i in range(length)])
+
+    for answer in (by_vectorize, by_map, by_silencing):
+        assert loop_in("window-mask", answer)
+
+
+def test_a_wrong_answer_without_a_loop_gets_nothing_for_speed():
+    with pytest.raises(WrongAnswer):
+        judge_loops("window-mask", lambda length, window: np.eye(length, dtype=bool))
+
+
+@pytest.mark.parametrize("name", [n for n, t in TASKS.items() if isinstance(t, Measurement)])
+def test_a_number_read_off_must_be_the_class_s(name, monkeypatch):
+    task, rng = TASKS[name], np.random.default_rng(seeds.class_seed())
+    arguments, _ = next(iter(task.cases(rng)))
+    number = task.read(rng, *arguments.values())
+    judge_value(name, None, number)
+    for wrong in (number * 1.01, "text", [number, number], None if number is None else np.nan):
+        with pytest.raises(WrongAnswer, match="read off"):
+            judge_value(name, None, wrong)
+
+
+@one_class
+def test_every_class_has_numbers_to_read_off(monkeypatch):
+    # A threshold that no entry of a list reaches would leave nothing to read.
+    for name, task in TASKS.items():
+        read = []
+        for number in range(60 * isinstance(task, Measurement)):
+            monkeypatch.setenv(seeds.VARIABLE, f"class {number}")
+            rng = np.random.default_rng(seeds.class_seed())
+            arguments, _ = next(iter(task.cases(rng)))
+            read.append(float(task.read(rng, *arguments.values())))
+        assert len(set(read)) >= (5 if read else 0), name
+
+
+def test_a_class_has_no_seed_without_a_phrase(monkeypatch, tmp_path):
+    monkeypatch.delenv(seeds.VARIABLE)
+    monkeypatch.setattr(seeds, "FILE", tmp_path / "class-phrase.txt")
+    with pytest.raises(RuntimeError, match="no class phrase"):
+        seeds.class_seed()
+    seeds.keep_phrase(None)
+    first = seeds.class_seed()
+    seeds.keep_phrase(None)
+    assert seeds.class_seed() == first
+    seeds.keep_phrase("another")
+    assert seeds.class_seed() != first

@@ -1,0 +1,141 @@
+"""The whole round with the real nbgrader: what a release shows, and what made students get."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+import students
+from attncourse.tasks import all_tasks
+
+ROOT = Path(__file__).parents[2]
+COURSE = ROOT / ".venv-course" / "bin" / "python"
+PLAYED = ROOT / "_build" / "grade-demo"
+EVERYBODY = students.STUDENTS | students.WRONG_STUDENTS
+
+every_assignment = pytest.mark.parametrize("assignment", students.ASSIGNMENTS)
+
+
+@pytest.fixture(scope="session")
+def scores():
+    command = [COURSE, ROOT / "scripts" / "grade_demo.py", PLAYED, "all"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads((PLAYED / "scores.json").read_text())
+
+
+def cells_of(path):
+    return json.loads(path.read_text())["cells"]
+
+
+def master_of(assignment):
+    return ROOT / "course" / "source" / assignment / f"{assignment}.ipynb"
+
+
+# What they get
+
+
+@every_assignment
+@pytest.mark.parametrize("student", EVERYBODY)
+def test_a_made_student_gets_the_points_it_must(student, assignment, scores):
+    got = scores[student][assignment]
+    first, second, third, *_ = students.ASSIGNMENTS[assignment]
+    cells = [f"{first}-right", f"{first}-loops", f"{second}-right"]
+    cells += [f"{third}-numbers", f"{third}-reading"]
+    _, expected = EVERYBODY[student]
+    assert {cell: got[cell] for cell in cells} == dict(zip(cells, expected, strict=True))
+
+
+@every_assignment
+def test_a_written_answer_waits_for_the_teacher_and_an_empty_one_gets_nothing(assignment, scores):
+    for student, waits in (("perfect", None), ("empty", 0)):
+        assert list(scores[student][assignment].values())[-1] == waits
+
+
+@every_assignment
+def test_the_points_of_an_assignment_are_twenty(assignment):
+    about = [cell["metadata"].get("nbgrader", {}) for cell in cells_of(master_of(assignment))]
+    assert [cell["points"] for cell in about if cell.get("grade")] == [4, 2, 4, 3, 2, 5]
+
+
+@every_assignment
+def test_edited_tests_are_restored(assignment, scores):
+    graded = PLAYED / "autograded" / "edits-tests" / assignment / f"{assignment}.ipynb"
+    tests = [c for c in cells_of(graded) if "BEGIN HIDDEN TESTS" in "".join(c["source"])]
+    assert len(tests) == 5
+
+
+@every_assignment
+def test_feedback_tells_what_was_wrong(assignment, scores):
+    page = PLAYED / "feedback" / "loops" / assignment / f"{assignment}.html"
+    assert "there is a loop in Python" in page.read_text()
+
+
+def test_an_endless_loop_is_told(scores):
+    for assignment in students.ASSIGNMENTS:
+        graded = PLAYED / "autograded" / "endless" / assignment / f"{assignment}.ipynb"
+        assert "gave no result in 4 s" in graded.read_text()
+
+
+def test_every_wrong_answer_is_handed_in():
+    longest = max(len(found) for found in students.WRONG.values())
+    assert len(students.WRONG_STUDENTS) == longest
+    assert set(students.WRONG) == set(all_tasks())
+
+
+# What a release shows
+
+
+@every_assignment
+def test_a_release_shows_no_solution_and_no_hidden_test(assignment, scores):
+    archive = zipfile.ZipFile(io.BytesIO((PLAYED / "zips" / f"{assignment}.zip").read_bytes()))
+    assert archive.namelist() == [f"{assignment}/{assignment}.ipynb"]
+    shown = json.loads(archive.read(archive.namelist()[0]))
+    text = "\n".join("".join(cell["source"]) for cell in shown["cells"])
+    for word in ("BEGIN SOLUTION", "HIDDEN", "attncourse", "judge"):
+        assert word not in json.dumps(shown)
+    for word in ("solution", "hidden test", "rubric", "model answer"):
+        assert word not in text.lower()
+    assert not any(cell.get("outputs") for cell in shown["cells"])
+    for cell in cells_of(master_of(assignment)):
+        source = "".join(cell["source"])
+        hidden = re.findall(r"(?s)### BEGIN (?:SOLUTION|HIDDEN TESTS)\n(.*?)### END", source)
+        about = cell["metadata"].get("nbgrader", {})
+        if about.get("solution") and cell["cell_type"] == "markdown":
+            hidden = [source]
+        assert hidden or not (about.get("grade") or about.get("solution"))
+        for line in "".join(hidden).splitlines():
+            if len(line.strip()) > 12:
+                assert line.strip() not in text, line
+    assert "YOUR CODE HERE" in text
+    assert "YOUR ANSWER HERE" in text
+
+
+@every_assignment
+def test_a_release_has_the_class_s_seed_and_not_its_phrase(assignment, scores):
+    text = (PLAYED / "release" / assignment / f"{assignment}.ipynb").read_text()
+    assert re.search(r"CLASS_SEED = [1-9]\d*", text)
+    assert "a phrase that students do not know" not in text
+
+
+# The masters as files
+
+
+@every_assignment
+def test_the_master_s_cells_are_short_and_clean(assignment):
+    cells = cells_of(master_of(assignment))
+    for cell in cells:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "code":
+            lines = re.sub(r"(?s)\n### BEGIN HIDDEN.*", "", source).splitlines()
+            code = [line for line in lines if line.strip() and "### " not in line]
+            assert len(code) <= 15
+            assert not cell["outputs"]
+    names = [cell["metadata"].get("nbgrader", {}).get("grade_id") for cell in cells]
+    named = [name for name in names if name]
+    assert len(set(named)) == len(named)

@@ -43,7 +43,12 @@ LOOK = """async () => {
   return {
     sideways: document.documentElement.scrollWidth - innerWidth,
     cut: [...cut, ...clipped],
-    guesses: parts.map((e) => [place(e), e.getBoundingClientRect().height]),
+    guesses: parts.map((e) => {
+      e.style.contentVisibility = "visible";  // or its height is the guess itself
+      const height = e.getBoundingClientRect().height;
+      e.style.contentVisibility = "";
+      return [place(e), height];
+    }),
     ink: [colour("article p .katex-html"), colour("main")],
     theme: document.documentElement.dataset.theme,
     words: document.querySelector("main").textContent.split(/\\s+/).length,

@@ -15,7 +15,7 @@ NODE   := _build/node/ready
 PAGES  := $(wildcard book/*.ipynb)
 JOBS   ?= 2
 # Tests that stages of their own run, since they need more than the package and the book's files.
-ELSEWHERE = test_site.py test_qti.py test_slides.py browser course
+ELSEWHERE = test_site.py test_qti.py test_slides.py test_running.py browser course
 CHROMIUM = chromium chromium-browser google-chrome
 PORT   ?= 8000
 CHAPTER ?= 01-why-attention
@@ -43,7 +43,7 @@ endef
 
 .PHONY: help book test lint serve lab notebooks bench lighthouse clean test-package test-notebooks \
         test-site test-browser in-browser test-oldest test-course test-quizzes test-slides \
-        test-assignments lite quizzes slides kill-table assignments grade-demo
+        test-assignments test-running measure lite quizzes slides kill-table assignments grade-demo
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -98,7 +98,7 @@ test: lint test-package test-notebooks ## run every test, then build the site an
 	@echo "all stages passed"
 
 # What instructors use. It takes minutes and environments of its own, so `make test` leaves it out.
-test-course: test-quizzes test-slides test-assignments ## test the quizzes, the slides and the assignments
+test-course: test-quizzes test-slides test-assignments test-running ## test what instructors use: quizzes, slides, assignments, times
 
 lint: $(READY) ## check style with ruff
 	$(call stage,lint,ruff on package tests and notebooks, \
@@ -110,7 +110,15 @@ test-package: $(READY) ## test the package, its docstrings and the book as files
 	  $(BIN)/pytest -q -n $(JOBS) $(addprefix --ignore tests/,$(ELSEWHERE)), \
 	  read the first failing test below; run it alone with $(BIN)/pytest PATH::NAME)
 
-test-notebooks: $(READY) ## execute every chapter and compare each output with the stored one
+test-test-running: $(READY) $(LAB)/ready ## compare the chapters' time and memory with what instructors are told
+	$(call stage,running,time and memory of each chapter, \
+	  $(BIN)/pytest -q tests/test_running.py, \
+	  if more is needed for a reason run make measure; else make the chapter leaner)
+
+measure: $(LAB)/ready ## measure time and memory of the chapters for the instructors' page
+	$(LAB)/bin/python scripts/measure_chapters.py --write
+
+notebooks: $(READY) ## execute every chapter and compare each output with the stored one
 	$(call stage,notebooks,execute the chapters and compare their outputs, \
 	  $(BIN)/pytest -q -n $(JOBS) --dist loadfile -p no:doctest --nbval --nbval-cell-timeout 120 \
 	    -o addopts= -o filterwarnings= $(PAGES), \
@@ -163,6 +171,14 @@ test-assignments: $(READY) $(COURSE)/ready ## test the assignments, and grade ma
 	$(call stage,graded,answers to the assignments and the whole round with nbgrader, \
 	  $(BIN)/pytest -q -n $(JOBS) --dist loadfile --durations 3 tests/course, \
 	  read the first failing test below; run it alone with $(BIN)/pytest PATH::NAME)
+
+test-running: $(READY) $(LAB)/ready ## compare the chapters' time and memory with what instructors are told
+	$(call stage,running,time and memory of each chapter, \
+	  $(BIN)/pytest -q tests/test_running.py, \
+	  if more is needed for a reason run make measure; else make the chapter leaner)
+
+measure: $(LAB)/ready ## measure time and memory of the chapters for the instructors' page
+	$(LAB)/bin/python scripts/measure_chapters.py --write
 
 notebooks: $(READY) ## execute the chapters in place, so that their stored outputs are today's
 	$(BIN)/python scripts/execute_notebooks.py $(PAGES)

@@ -110,15 +110,7 @@ test-package: $(READY) ## test the package, its docstrings and the book as files
 	  $(BIN)/pytest -q -n $(JOBS) $(addprefix --ignore tests/,$(ELSEWHERE)), \
 	  read the first failing test below; run it alone with $(BIN)/pytest PATH::NAME)
 
-test-test-running: $(READY) $(LAB)/ready ## compare the chapters' time and memory with what instructors are told
-	$(call stage,running,time and memory of each chapter, \
-	  $(BIN)/pytest -q tests/test_running.py, \
-	  if more is needed for a reason run make measure; else make the chapter leaner)
-
-measure: $(LAB)/ready ## measure time and memory of the chapters for the instructors' page
-	$(LAB)/bin/python scripts/measure_chapters.py --write
-
-notebooks: $(READY) ## execute every chapter and compare each output with the stored one
+test-notebooks: $(READY) ## execute every chapter and compare each output with the stored one
 	$(call stage,notebooks,execute the chapters and compare their outputs, \
 	  $(BIN)/pytest -q -n $(JOBS) --dist loadfile -p no:doctest --nbval --nbval-cell-timeout 120 \
 	    -o addopts= -o filterwarnings= $(PAGES), \

@@ -251,3 +251,13 @@ def test_the_cover_and_the_card_are_what_their_script_draws(tmp_path):
     drawn, stored = (plt.imread(folder / "social.png") for folder in (tmp_path, BOOK / "_static"))
     assert stored.shape[:2] == (630, 1200)
     np.testing.assert_allclose(drawn, stored, atol=0.02)
+
+
+def test_each_command_of_the_makefile_is_made_once_and_called_by_its_name():
+    text = read(ROOT / "Makefile")
+    made = re.findall(r"^([a-z-]+):", text, re.M)
+    (phony,) = re.findall(r"^\.PHONY: ((?:.*\\\n)*.*)$", text, re.M)
+    assert sorted(made) == sorted(phony.replace("\\", "").split())
+    for stage, run in (("test-notebooks", "--nbval"), ("test-package", "pytest"), ("lint", "ruff")):
+        recipe = re.search(rf"^{stage}:.*\n((?:\t.*\n)+)", text, re.M)[1]
+        assert run in recipe

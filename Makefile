@@ -43,7 +43,8 @@ endef
 
 .PHONY: help book test lint serve lab notebooks bench lighthouse clean test-package test-notebooks \
         test-site test-browser in-browser test-oldest test-course test-quizzes test-slides \
-        test-assignments test-running measure lite quizzes slides kill-table assignments grade-demo
+        test-assignments test-running measure lite quizzes slides kill-table assignments grade-demo \
+        canvas-grades
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -158,6 +159,9 @@ assignments: $(COURSE)/ready ## make the students' assignments (PHRASE="known to
 
 grade-demo: $(COURSE)/ready ## grade made submissions with nbgrader and print the scores
 	@$(COURSE)/bin/python scripts/grade_demo.py _build/grade-demo all
+
+canvas-grades: $(COURSE)/ready ## fill the scores into Canvas's gradebook (GRADEBOOK=exported.csv)
+	@$(COURSE)/bin/python scripts/canvas_grades.py "$(GRADEBOOK)" _build/canvas-grades.csv
 
 test-assignments: $(READY) $(COURSE)/ready ## test the assignments, and grade made submissions
 	$(call stage,graded,answers to the assignments and the whole round with nbgrader, \

@@ -6,6 +6,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT))
 
+from attncourse.collecting import NewestUpload  # noqa: E402
 from attncourse.preprocessors import JudgedExecute, SetClassSeed  # noqa: E402
 from nbgrader.converters import Autograde, GenerateAssignment  # noqa: E402
 from nbgrader.preprocessors import Execute  # noqa: E402
@@ -26,3 +27,10 @@ c.Autograde.autograde_preprocessors = [
 ]
 c.JudgedExecute.timeout = 30  # seconds for a cell
 c.JudgedExecute.call_timeout = 10  # seconds for one call of a student's function in a test
+
+# Canvas names an upload NAME_STUDENT_NUMBER_FILE, or NAME_LATE_STUDENT_NUMBER_FILE, Moodle
+# NAME_STUDENT_assignsubmission_file_FILE, or without FILE if it is a folder.
+c.ZipCollectApp.collector_plugin = NewestUpload
+c.NewestUpload.named_regexp = (
+    r"[^_]*(?:_LATE)?_(?P<student_id>\d+)_(?:(?P<upload>\d+)|assignsubmission_file)_"
+)

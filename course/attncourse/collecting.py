@@ -1,0 +1,60 @@
+"""Collect what students handed in from the files that Canvas or Moodle lets you download."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from itertools import dropwhile
+from pathlib import Path
+
+from nbgrader.plugins import FileNameCollectorPlugin
+
+UPLOAD = re.compile(r"_\d+_(\d|assign)")  # in the name of every upload, seldom in another
+
+
+class NewestUpload(FileNameCollectorPlugin):
+    """Take one notebook of each student: the newest that is named after the assignment.
+
+    `named_regexp` reads the name of an upload as far as Canvas or Moodle writes it; what follows is
+    the student's. An upload may be a zip: what its files are called says nothing about whose it is.
+    """
+
+    @cached_property
+    def folder(self) -> Path:
+        """Return the folder into which the download was unpacked."""
+        return Path(self.parent._format_collect_path(self.parent.extracted_directory))
+
+    @cached_property
+    def newest(self) -> dict[str, Path]:
+        """Return each student's newest notebook."""
+        found = {}
+        for path in self.folder.rglob("*.ipynb"):
+            student, age = self.read(path)
+            if student:
+                found.setdefault(student, []).append((age, path))
+        return {student: max(files)[1] for student, files in found.items()}
+
+    @property
+    def assignment(self) -> str:
+        """Return the name of the assignment that is collected."""
+        return self.parent.coursedir.assignment_id
+
+    def read(self, path: Path) -> tuple[str | None, tuple[int, int]]:
+        """Return whose notebook a file is, or None, and numbers that are larger the newer it is.
+
+        Of an upload with several notebooks the one with the shortest path counts as the newest.
+        """
+        parts = path.relative_to(self.folder).parts
+        upload, *inside = [*dropwhile(lambda part: not UPLOAD.search(part), parts)] or [""]
+        match = re.match(self.named_regexp, upload)
+        if not match or not [upload[match.end() :], *inside][-1].startswith(self.assignment):
+            return None, (0, 0)
+        return match["student_id"], (int(match["upload"] or 0), -len(str(path)))
+
+    def collect(self, submitted_file: str) -> dict[str, str] | None:
+        """Return the student and the assignment's name; None for what is not to be collected."""
+        path = Path(submitted_file)
+        student, _ = self.read(path)
+        if not student or self.newest[student] != path:
+            return None
+        return {"student_id": student, "file_id": self.assignment}

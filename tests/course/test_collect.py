@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import shutil
 import subprocess
 import sys
@@ -110,3 +109,104 @@ def test_a_download_of_moodle_is_collected(course):
         path = course / "submitted" / student / SECOND / f"{SECOND}.ipynb"
         assert path.read_text() == text
         shutil.rmtree(path.parents[1])
+
+
+# Grades for Canvas
+
+GRADEBOOK = f"""\
+Student,ID,SIS User ID,SIS Login ID,Section,Notes,Essay (900),{FIRST} (901),Final Score
+,,,,,,,Manual Posting,
+    Points Possible,,,,,,100,20.00,(read only)
+"Doe, Jane",12345,A1,jane,One,kind,80,,71
+"Doe, Jane",12346,A2,doe,One,,,3,
+"Lee, Ann",333,A3,lee,One,,,,
+"Müller, Zoë",222,A4,zoe,Two,,,,
+"Roe, Max",444,A5,max,Two,,,EX,
+"""
+TEACHER = f"""
+import sys
+from nbgrader.api import Gradebook
+with Gradebook("sqlite:///" + sys.argv[1]) as gradebook:
+    for grade in gradebook.find_submission("{FIRST}", "12345").notebooks[0].grades:
+        if grade.needs_manual_grade:
+            grade.manual_score, grade.needs_manual_grade = 3.5, False
+    gradebook.db.commit()
+"""
+
+
+@pytest.fixture(scope="session")
+def filled(course, collected):
+    """Grade all, and one text by hand; return the rows for Canvas, and what is told."""
+    nbgrader(course, "autograde", FIRST, "--student=[!4]*")  # each takes seconds
+    subprocess.run([BIN / "python", "-c", TEACHER, course / "gradebook.db"], check=True)
+    exported, new = course / "exported.csv", course / "new" / "filled.csv"
+    exported.write_text(GRADEBOOK, encoding="utf-8-sig")
+    command = [BIN / "python", ROOT / "scripts" / "canvas_grades.py", exported, new, course]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    with open(new, newline="", encoding="utf-8") as file:
+        return list(csv.reader(file)), done.stdout
+
+
+def test_canvas_gets_the_scores_that_are_certain_and_nothing_else(filled):
+    expected = list(csv.reader(GRADEBOOK.splitlines()))
+    expected[3][7] = "18.5"  # 15 by nbgrader, 3.5 by the teacher
+    expected[6][7] = "0"  # an empty notebook; of the others one waits, two have no score
+    assert filled[0] == [row[:5] + row[7:8] for row in expected]
+
+
+def test_a_student_whose_text_waits_is_named(filled):
+    (line,) = (line for line in filled[1].splitlines() if "waits for you" in line)
+    assert "Doe, Jane (12346)" in line
+    assert "12345" not in line
+
+
+OURS = {FIRST: canvas_grades.Scores((FIRST, "Assignment 1: Why?"), 20.0, {"12345": 17.256})}
+
+
+def rows(**changed):
+    text = GRADEBOOK
+    for old, new in changed.items():
+        text = text.replace({"title": f"{FIRST} (901)", "points": "20.00"}[old], new)
+    return list(csv.reader(text.splitlines()))
+
+
+@pytest.mark.parametrize("title", ["01-Why-Attention", "assignment 1: why? (7)"])
+def test_a_column_is_found_by_name_or_heading(title):
+    found, _ = canvas_grades.fill(rows(title=title), OURS)
+    assert found[0][-1] == title
+    assert found[3][-1] == "17.26"
+
+
+@pytest.mark.parametrize(
+    ("changed", "problem"),
+    [
+        ({"points": "100"}, "20 points here, in Canvas 100"),
+        ({"points": ""}, "in Canvas none"),
+        ({"title": "01"}, "no column of Canvas's is ours"),
+        ({"title": f"{FIRST} (901),{FIRST} (902)"}, "2 columns"),
+    ],
+)
+def test_what_is_not_certain_is_refused(changed, problem):
+    with pytest.raises(ValueError, match=problem):
+        canvas_grades.fill(rows(**changed), OURS)
+
+
+def test_a_gradebook_with_semicolons_and_another_beginning_is_read(tmp_path):
+    text = f"LastName;FirstName;ID;SIS Login ID;Section;{FIRST} (901)\n"
+    text += "    Points Possible;;;;;20,00\nDoe;Jane;12345;j;One;\n"
+    (tmp_path / "exported.csv").write_text(text, encoding="utf-8-sig")
+    found, told = canvas_grades.fill(canvas_grades.read(tmp_path / "exported.csv"), OURS)
+    assert found[2] == ["Doe", "Jane", "12345", "j", "One", "17.26"]
+    assert told == [f"{FIRST}: 1 scores"]
+
+
+def test_who_is_excused_in_canvas_stays_excused():
+    ours = {FIRST: OURS[FIRST]._replace(students={"12345": 1.0, "444": 2.0})}
+    found, _ = canvas_grades.fill(rows(), ours)
+    assert [row[-1] for row in found[3:]] == ["1", "3", "", "", "EX"]
+
+
+def test_who_is_graded_but_unknown_to_canvas_is_named():
+    ours = {FIRST: OURS[FIRST]._replace(students={"12345": 1.0, "999": 2.0})}
+    assert "  graded, but not in Canvas's file: 999" in canvas_grades.fill(rows(), ours)[1]

@@ -31,6 +31,4 @@ c.JudgedExecute.call_timeout = 10  # seconds for one call of a student's functio
 # Canvas names an upload NAME_STUDENT_NUMBER_FILE, or NAME_LATE_STUDENT_NUMBER_FILE, Moodle
 # NAME_STUDENT_assignsubmission_file_FILE, or without FILE if it is a folder.
 c.ZipCollectApp.collector_plugin = NewestUpload
-c.NewestUpload.named_regexp = (
-    r"[^_]*(?:_LATE)?_(?P<student_id>\d+)_(?:(?P<upload>\d+)|assignsubmission_file)_"
-)
+c.NewestUpload.named_regexp = r".*?_(?P<student_id>\d+)_(?:(?P<upload>\d+)|assignsubmission_file)_"

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from itertools import dropwhile
 from pathlib import Path
 
 from nbgrader.plugins import FileNameCollectorPlugin
-
-UPLOAD = re.compile(r"_\d+_(\d|assign)")  # in the name of every upload, seldom in another
 
 
 class NewestUpload(FileNameCollectorPlugin):
     """Take one notebook of each student: the newest that is named after the assignment.
 
-    `named_regexp` reads the name of an upload as far as Canvas or Moodle writes it; what follows is
-    the student's. An upload may be a zip: what its files are called says nothing about whose it is.
+    `named_regexp` reads the name of an upload as far as Canvas or Moodle writes it. What follows is
+    the student's own, and has to begin with the assignment's name: then nobody can call himself, or
+    a file in a zip, so that it counts as another student's.
     """
 
     @cached_property
@@ -45,11 +43,13 @@ class NewestUpload(FileNameCollectorPlugin):
         Of an upload with several notebooks the one with the shortest path counts as the newest.
         """
         parts = path.relative_to(self.folder).parts
-        upload, *inside = [*dropwhile(lambda part: not UPLOAD.search(part), parts)] or [""]
-        match = re.match(self.named_regexp, upload)
-        if not match or not [upload[match.end() :], *inside][-1].startswith(self.assignment):
-            return None, (0, 0)
-        return match["student_id"], (int(match["upload"] or 0), -len(str(path)))
+        for i, part in enumerate(parts):
+            if match := re.match(self.named_regexp, part):
+                own = filter(None, [part[match.end() :], *parts[i + 1 :][-1:]])
+                if all(name.startswith(self.assignment) for name in own):
+                    return match["student_id"], (int(match["upload"] or 0), -len(str(path)))
+                break
+        return None, (0, 0)
 
     def collect(self, submitted_file: str) -> dict[str, str] | None:
         """Return the student and the assignment's name; None for what is not to be collected."""

@@ -30,9 +30,14 @@ UPLOADS = {
     f"doejane_12346_678912_{FIRST} (1).ipynb": "perfect",
     f"müllerzoë_222_678913_{FIRST}.ipynb": "empty",
     "leeann_333_678914_homework.ipynb": "perfect",
-    f"x_222_9999999_555_678916_{FIRST}.ipynb": "perfect",  # a student who named himself x_222-_9...
+    f"x_222_9999999_555_678918_{FIRST}.ipynb": "perfect",
 }
-INSIDE = {  # in a zip that a student uploaded
+ZIPS = (
+    f"roemax_444_678915_{FIRST}.zip",
+    f"x_222_9999999_555_678916_{FIRST}.zip",  # by a student who called himself x_222-_9999999
+    f"x_222_555_678917_{FIRST}.zip",  # or x_222
+)
+INSIDE = {  # each of the zips
     f"evil_222_9999999_{FIRST}.ipynb": "perfect",
     f"{FIRST}/{FIRST}.ipynb": "loops",
     f"{FIRST}/.ipynb_checkpoints/{FIRST}-checkpoint.ipynb": "empty",
@@ -52,7 +57,7 @@ def nbgrader(root, *arguments):
 
 @pytest.fixture(scope="session")
 def course(tmp_path_factory):
-    """Return a course with a release, and a function that says what a made student hands in."""
+    """Return a course with a release, and in `made` what students hand in."""
     root = tmp_path_factory.mktemp("course")
     for name in grade_demo.KEPT:
         found = ROOT / "course" / name
@@ -76,7 +81,8 @@ def collected(course):
         with zipfile.ZipFile(course / "work.zip", "w") as inner:
             for name, what in INSIDE.items():
                 inner.writestr(name, made(course, what))
-        file.write(course / "work.zip", "roemax_444_678915_work.zip")
+        for name in ZIPS:
+            file.write(course / "work.zip", name)
         file.writestr("doejane_12345_1000002_figure.png", b"no notebook")
         names = list(UPLOADS)
         for name in names[1:]:
@@ -123,6 +129,7 @@ Student,ID,SIS User ID,SIS Login ID,Section,Notes,Essay (900),{FIRST} (901),Fina
 "Müller, Zoë",222,A4,zoe,Two,,,,
 "Roe, Max",444,A5,max,Two,,,EX,
 """
+HEADED = GRADEBOOK.replace(FIRST, "Assignment 1: Why attention?")
 TEACHER = f"""
 import sys
 from nbgrader.api import Gradebook
@@ -140,7 +147,7 @@ def filled(course, collected):
     nbgrader(course, "autograde", FIRST, "--student=[!4]*")  # each takes seconds
     subprocess.run([BIN / "python", "-c", TEACHER, course / "gradebook.db"], check=True)
     exported, new = course / "exported.csv", course / "new" / "filled.csv"
-    exported.write_text(GRADEBOOK, encoding="utf-8-sig")
+    exported.write_text(HEADED, encoding="utf-8-sig")
     command = [BIN / "python", ROOT / "scripts" / "canvas_grades.py", exported, new, course]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -149,7 +156,7 @@ def filled(course, collected):
 
 
 def test_canvas_gets_the_scores_that_are_certain_and_nothing_else(filled):
-    expected = list(csv.reader(GRADEBOOK.splitlines()))
+    expected = list(csv.reader(HEADED.splitlines()))
     expected[3][7] = "18.5"  # 15 by nbgrader, 3.5 by the teacher
     expected[6][7] = "0"  # an empty notebook; of the others one waits, two have no score
     assert filled[0] == [row[:5] + row[7:8] for row in expected]

@@ -52,6 +52,13 @@ def size_in_pixels(path):
     return size and tuple(round(float(side) * POINT) for side in size.groups())
 
 
+def is_fold(node):
+    """Tell whether a node is shown folded. A box is if its class is *dropdown*."""
+    return isinstance(node, solution_node | HideCodeCellNode | quiz_choice) or (
+        isinstance(node, nodes.admonition) and "dropdown" in node["classes"]
+    )
+
+
 def rows(section, srcdir):
     """Guess how many rows of text a section is high; the stylesheet sizes a row.
 
@@ -61,9 +68,7 @@ def rows(section, srcdir):
     total = 0
     for node in section.findall(lambda node: not isinstance(node, nodes.Text)):
         fold = node
-        while fold and not isinstance(
-            fold, solution_node | HideCodeCellNode | quiz_choice
-        ):
+        while fold and not is_fold(fold):
             fold = fold.parent
         if fold:
             total += (fold is node) * (
@@ -107,8 +112,18 @@ class Translator(HTML5Translator):
             attributes["style"] = f"--rows: {rows(node, self.builder.srcdir)}"
         return super().starttag(node, tagname, suffix, **attributes)
 
+    def visit_admonition(self, node, name=""):
+        if not is_fold(node):
+            return super().visit_admonition(node, name)
+        open_box(self, node)
+
+    def depart_admonition(self, node=None):
+        if not (node and is_fold(node)):
+            return super().depart_admonition(node)
+        close_fold(self, node)
+
     def visit_title(self, node):
-        if not isinstance(node.parent, solution_node):
+        if not is_fold(node.parent):
             return super().visit_title(node)
         # No link in what opens a fold: one place to press, one thing to do.
         self.body.append(
@@ -131,7 +146,7 @@ class Translator(HTML5Translator):
         self.body.append("</div>\n")
 
 
-def open_solution(translator, node):
+def open_box(translator, node):
     translator.body.append(translator.starttag(node, "details", CLASS="admonition"))
 
 
@@ -179,7 +194,7 @@ def finish(app, exception):
 def setup(app):
     app.set_translator("html", Translator)
     app.setup_extension("sphinx_exercise")
-    app.add_node(solution_node, override=True, html=(open_solution, close_fold))
+    app.add_node(solution_node, override=True, html=(open_box, close_fold))
     app.setup_extension("myst_nb")
     app.add_node(HideCodeCellNode, override=True, html=(open_code, close_fold))
     app.connect("html-page-context", add_to_page, priority=900)

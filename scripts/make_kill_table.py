@@ -1,49 +1,60 @@
-"""Write the page that lists what the checks catch: each wrong answer of each exercise's bank.
+"""Write the page that lists what the checks catch: each wrong answer of each bank.
 
 Run by `make kill-table`, which writes book/kill-table.md; a test compares it with what this makes.
 """
 
 import contextlib
-import importlib
 import io
-import json
-import pkgutil
+import os
 import re
 import sys
 from pathlib import Path
+from unittest import mock
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests"))
-import answers  # noqa: E402 - found there only
+sys.path[:0] = [str(ROOT / name) for name in ("scripts", "course")]
+from attncourse import judge_loops, seeds  # noqa: E402 - found there only
+from attncourse.tasks import all_tasks  # noqa: E402
+from bank_entries import chapters  # noqa: E402
 
-from attnbook.exercises import WrongAnswer, _all_exercises, check  # noqa: E402
+from attnbook.exercises import WrongAnswer, _all_exercises  # noqa: E402
 
 PAGE = ROOT / "book/kill-table.md"
+PHRASE = "demo"
 INTRODUCTION = """\
 # What the checks catch
 
-<!-- Made by `make kill-table`: change the banks in tests/answers, not this page. -->
+<!-- Made by `make kill-table`: change tests/answers and tests/course/banks, not this page. -->
 
-Each exercise has a bank of wrong answers, written as readers write them. On this page stands what \
-`check` says to each. A test runs them all at every change of the book and compares; so an answer \
-listed here is never called correct. {summary}
+Each exercise of a chapter and each task of an assignment has a bank of wrong answers, written as \
+readers and students write them. On this page stands what they are told: by `check`, or by the \
+hidden test that grades the task. A test runs them all at every change of the book and compares; \
+so an answer listed here is never called correct.
 
-A message that names the mistake is in plain type. *In italics* are those that can only say what \
-is wrong with the result, since several mistakes look like that.
+- {exercises}
+- {tasks}
 
-A check tries an answer on a few inputs, always the same ones. A wrong answer that is not in the \
-bank may pass.
+In each bank the message names the mistake for at least {least} % of the wrong answers. Such a \
+message is in plain type. *In italics* are those that can only say what is wrong with the result, \
+since several mistakes look like that.
+
+A check tries an answer on a few inputs, always the same ones. A task is graded on data that are \
+drawn for each class: the numbers in its messages are those of a class whose phrase is *{phrase}*, \
+and other classes get others. A wrong answer that is not in the bank may pass.
+
+Some tasks give points for doing without loops in Python. Right answers that loop stand last in \
+their tables, with what is said about the loop; how many steps they took is left out.
 """
 
 
-def message(name, answer):
-    """Return what a reader with this wrong answer is told."""
+def message(judge, name, answer):
+    """Return what is said about an answer, or None if it is called correct."""
     try:
         with contextlib.redirect_stdout(io.StringIO()):
-            check(name, answer)
+            judge(name, answer)
     except WrongAnswer as problem:
         return str(problem).removeprefix(f"{name}: ")
-    raise ValueError(f"{answer.__name__} is called correct")
+    return None
 
 
 def plain(text):
@@ -52,9 +63,9 @@ def plain(text):
 
 
 def words(answer, prefix):
-    """Say in words which wrong answer it is: its name, without that of the exercise."""
+    """Say in words which answer it is: its name, without that of the exercise."""
     name = answer.__name__.removeprefix(prefix).strip("_").replace("_", " ")
-    return name[:1].upper() + name[1:]
+    return plain(name[:1].upper() + name[1:])
 
 
 def common_prefix(names):
@@ -68,51 +79,74 @@ def common_prefix(names):
     return "_".join(shared) + "_" if shared else ""
 
 
-def table(name, bank):
-    """Return the rows of an exercise."""
-    wrongs = bank.wrong[name]
-    everyone = [each.answer.__name__ for each in wrongs] + [a.__name__ for a in bank.right[name]]
-    prefix = common_prefix(everyone)
-    rows = ["| wrong answer | what the reader is told |", "|---|---|"]
-    for wrong in wrongs:
-        told = plain(message(name, wrong.answer))
-        rows.append(
-            f"| {plain(words(wrong.answer, prefix))} | "
-            f"{told if wrong.names_mistake else f'*{told}*'} |"
+def rows(entry):
+    """Yield each wrong answer with its message, then right ones that lose points by a loop."""
+    everyone = [wrong.answer for wrong in entry.wrong] + entry.right
+    prefix = common_prefix([answer.__name__ for answer in everyone])
+    for wrong in entry.wrong:
+        told = message(entry.judge, entry.name, wrong.answer)
+        if told is None:
+            raise ValueError(f"{wrong.answer.__name__} is called correct")
+        yield (
+            words(wrong.answer, prefix),
+            plain(told) if wrong.names_mistake else f"*{plain(told)}*",
         )
-    return "\n".join(rows)
+    for answer in entry.right:
+        if told := message(entry.judge, entry.name, answer):
+            raise ValueError(f"{answer.__name__} is called wrong: {told}")
+        if entry.loops_cost and (told := message(judge_loops, entry.name, answer)):
+            told = re.sub(r"\d+(?= steps for)|(?<=, )\d+(?= for)", "…", told)
+            yield f"{words(answer, prefix)} (right, with a loop)", plain(told)
 
 
-def chapters():
-    """Yield each chapter's title, label and exercises: pairs of a name and a title."""
-    for path in sorted((ROOT / "book").glob("[0-9]*.ipynb")):
-        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-        text = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
-        label, title = re.search(r"^\((ch-[\w-]+)\)=\n# (.+)$", text, re.M).groups()
-        yield title, label, re.findall(r":::\{exercise\} (.+)\n:label: ex-([\w-]+)", text)
+def section(entry, heading):
+    """Return an entry's part of the page: a heading, and a table to unfold."""
+    table = "\n".join(f"| {answer} | {told} |" for answer, told in rows(entry))
+    return f"""\
+{heading}
+
+:::{{admonition}} {len(entry.wrong)} wrong answers, {entry.named} mistakes named
+:class: dropdown
+
+| answer | what is said about it |
+|---|---|
+{table}
+:::
+"""
+
+
+def total(kind, entries):
+    """Say how many exercises or tasks there are, and what their banks hold."""
+    wrong, right = (sum(len(getattr(e, bank)) for e in entries) for bank in ("wrong", "right"))
+    return (
+        f"{len(entries)} {kind} with {wrong} wrong answers: the message names the mistake for "
+        f"{sum(entry.named for entry in entries)}. All {right} right answers are accepted."
+    )
 
 
 def page():
     """Return the whole page."""
-    banks = [
-        importlib.import_module(f"answers.{module.name}").BANK
-        for module in pkgutil.iter_modules(answers.__path__)
+    book = list(chapters())
+    exercises = [entry for chapter in book for entry in chapter.exercises]
+    tasks = [entry for chapter in book for entry in chapter.tasks]
+    for found, wanted in ((exercises, _all_exercises()), (tasks, all_tasks())):
+        if sorted(entry.name for entry in found) != sorted(wanted):
+            raise ValueError("a notebook lacks an exercise or a task, or has one more")
+    parts = [
+        INTRODUCTION.format(
+            exercises=total("exercises", exercises),
+            tasks=total("tasks", tasks),
+            least=min(100 * entry.named // len(entry.wrong) for entry in exercises + tasks),
+            phrase=PHRASE,
+        )
     ]
-    of = {name: bank for bank in banks for name in bank.wrong}
-    wrongs = [wrong for name, bank in of.items() for wrong in bank.wrong[name]]
-    named = sum(wrong.names_mistake for wrong in wrongs)
-    summary = (
-        f"There are {len(of)} exercises and {len(wrongs)} wrong answers; "
-        f"for {named} of them the message names the mistake."
-    )
-    parts, listed = [INTRODUCTION.format(summary=summary)], []
-    for title, label, exercises in chapters():
-        parts.append(f"## [{title}]({label})\n")
-        for heading, name in exercises:
-            parts.append(f"### [{heading}](ex-{name})\n\n{table(name, of[name])}\n")
-            listed.append(name)
-    if sorted(listed) != sorted(_all_exercises()):
-        raise ValueError("a chapter lacks one of the exercises, or has one more")
+    with mock.patch.dict(os.environ, {seeds.VARIABLE: PHRASE}):
+        for chapter in book:
+            parts.append(f"## [{chapter.title}]({chapter.label})\n")
+            for each in chapter.exercises:
+                parts.append(section(each, f"### [{each.title}](ex-{each.name})"))
+            for each in chapter.tasks:
+                parts.append(section(each, f"(task-{each.name})=\n### {each.title}"))
     return "\n".join(parts)
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import importlib.util
+import importlib
 import io
 import itertools
 import pkgutil
 import re
 from fractions import Fraction
-from pathlib import Path
 
 import answers
 import numpy as np
@@ -19,7 +18,6 @@ import pytest
 from attnbook import exercises
 from attnbook.exercises import WrongAnswer, check
 
-ROOT = Path(__file__).resolve().parents[1]
 EXERCISES = exercises._all_exercises()
 BANKS = {
     module.name: importlib.import_module(f"answers.{module.name}").BANK
@@ -99,12 +97,6 @@ def test_each_chapter_has_a_bank_for_its_exercises_and_names_of_its_own():
 
 
 @every_exercise
-def test_two_thirds_of_the_messages_name_the_mistake(name):
-    named = [wrong for wrong in WRONG[name] if wrong.names_mistake]
-    assert len(named) >= 2 / 3 * len(WRONG[name])
-
-
-@every_exercise
 def test_named_mistakes_have_messages_of_their_own(name):
     # A checker with one message for everything would name nothing.
     messages = {verdict(name, wrong.answer) for wrong in WRONG[name] if wrong.names_mistake}
@@ -119,29 +111,6 @@ def test_right_answers_agree_with_one_another(name):
             results = [numbers(answer(*copies(arguments))) for answer in RIGHT[name]]
         for one, other in itertools.pairwise(results):
             np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
-
-
-# The page that lists them all
-
-
-@pytest.fixture(scope="module")
-def kill():
-    spec = importlib.util.spec_from_file_location("kill", ROOT / "scripts/make_kill_table.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.mark.pinned
-def test_the_kill_table_is_what_its_script_makes_of_the_banks(kill):
-    assert kill.page() == kill.PAGE.read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (?!wrong answer).+ \|$", kill.page(), re.M)
-    assert len(rows) == sum(map(len, WRONG.values()))
-
-
-def test_an_answer_that_is_called_correct_is_no_row_of_the_kill_table(kill):
-    with pytest.raises(ValueError, match="is called correct"):
-        kill.message("softmax", RIGHT["softmax"][0])
 
 
 # The call

@@ -157,6 +157,20 @@ def test_fonts_of_the_formulas_are_there():
     assert all((folder / font).is_file() for font in fonts)
 
 
+def test_each_table_of_what_the_checks_catch_is_folded_below_its_heading():
+    headings = article("book/kill-table").find_all("h3")
+    assert len(headings) == len(article("book/kill-table").find_all("table"))
+    for heading in headings:
+        fold = heading.find_next_sibling()
+        assert fold.name == "details"
+        assert not fold.has_attr("open")
+        assert re.fullmatch(
+            r"\d+ wrong answers, \d+ mistakes named", fold.summary.get_text().strip()
+        )
+        assert not fold.summary.find(["a", "button"])
+        assert fold.find("table")
+
+
 def test_the_package_page_documents_every_public_name():
     import attnbook
 

@@ -1,0 +1,153 @@
+"""The page that lists what the checks catch, and whether each bank keeps what it promises."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import os
+import pkgutil
+import re
+from pathlib import Path
+
+import answers
+import pytest
+from answers import Wrong
+from attncourse import seeds
+from attncourse.tasks import all_tasks
+from banks import all_banks
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = (ROOT / "book/kill-table.md").read_text(encoding="utf-8")
+ASSIGNMENTS = sorted((ROOT / "course/source").glob("*/*.ipynb"))
+EXERCISE_BANKS = [
+    importlib.import_module(f"answers.{module.name}").BANK
+    for module in pkgutil.iter_modules(answers.__path__)
+]
+WRONG = {
+    f"{kind}-{name}": found
+    for kind, banks in (("ex", EXERCISE_BANKS), ("task", all_banks().values()))
+    for bank in banks
+    for name, found in bank.wrong.items()
+}
+SECTION = r"""(?:\(task-([\w-]+)\)=\n)?### (.+)
+
+:::\{admonition\} (.+)
+:class: dropdown
+
+\| answer \| what is said about it \|
+\|---\|---\|
+((?:\| .+ \| .+ \|\n)+):::
+"""
+LOOP = " (right, with a loop)"
+
+
+def sections():
+    """Return each section's title, wrong answers and loops by its label."""
+    found = []
+    for task, heading, title, table in re.findall(SECTION, PAGE):
+        label = f"task-{task}" if task else re.search(r"\((ex-[\w-]+)\)$", heading)[1]
+        rows = [tuple(row[2:-2].split(" | ")) for row in table.splitlines()]
+        wrong = [row for row in rows if not row[0].endswith(LOOP)]
+        found.append((label, (title, wrong, rows[len(wrong) :])))
+    return found
+
+
+SECTIONS = dict(sections())
+every_bank = pytest.mark.parametrize("label", WRONG)
+
+
+@pytest.fixture(scope="module")
+def kill():
+    spec = importlib.util.spec_from_file_location("kill", ROOT / "scripts/make_kill_table.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(params=["softmax", "window-mask"])
+def entry(request, kill, monkeypatch):
+    monkeypatch.setenv(seeds.VARIABLE, "demo")
+    (found,) = (
+        each
+        for chapter in kill.chapters()
+        for each in chapter.exercises + chapter.tasks
+        if each.name == request.param
+    )
+    return found
+
+
+@pytest.mark.pinned
+def test_the_page_is_what_its_script_makes_whatever_the_class(kill, monkeypatch):
+    monkeypatch.setenv(seeds.VARIABLE, "another class")
+    assert kill.page() == PAGE
+    assert os.environ[seeds.VARIABLE] == "another class"
+
+
+def test_each_exercise_and_each_task_has_one_section():
+    assert sorted(label for label, _ in sections()) == sorted(WRONG)
+    assert PAGE.count("\n### ") == PAGE.count("\n:::{") == len(WRONG)
+
+
+@pytest.mark.parametrize("path", ASSIGNMENTS, ids=lambda path: path.stem)
+def test_tasks_are_called_as_in_their_assignment(path):
+    first = "".join(json.loads(path.read_text(encoding="utf-8"))["cells"][0]["source"])
+    assignment = re.match(r"# (Assignment \d+): ", first)[1]
+    tasks = re.findall(r"^\| (\d+)\. (.+?) \| (.+) \|$", first, re.M)
+    assert tasks
+    for number, title, points in tasks:
+        listed = f"\n### {assignment}, task {number}: {title}\n" in PAGE
+        assert listed == ("graded by your teacher" not in points)
+
+
+@every_bank
+def test_each_wrong_answer_of_a_bank_stands_there_with_its_message(label):
+    _, listed, _ = SECTIONS[label]
+    for (_, told), wrong in zip(listed, WRONG[label], strict=True):
+        assert re.search(wrong.message, re.sub(r"\\(.)", r"\1", told))
+        assert (told[0] + told[-1] == "**") == (not wrong.names_mistake)
+
+
+@every_bank
+def test_two_thirds_of_the_messages_of_a_bank_name_the_mistake(label):
+    title, listed, _ = SECTIONS[label]
+    named = sum(not told.startswith("*") for _, told in listed)
+    assert 3 * named >= 2 * len(listed)
+    assert title == f"{len(listed)} wrong answers, {named} mistakes named"
+
+
+def test_the_introduction_has_the_totals():
+    for kind, what in (("ex", "exercises"), ("task", "tasks")):
+        banks = [found for label, found in WRONG.items() if label.startswith(f"{kind}-")]
+        wrongs = [wrong for found in banks for wrong in found]
+        named = sum(wrong.names_mistake for wrong in wrongs)
+        total = f"- {len(banks)} {what} with {len(wrongs)} wrong answers: the message names"
+        assert f"{total} the mistake for {named}. " in PAGE
+
+
+@pytest.mark.parametrize("name", all_tasks())
+def test_a_loop_is_spoken_of_where_it_costs_points(name):
+    *_, loops = SECTIONS[f"task-{name}"]
+    assert bool(loops) == bool(getattr(all_tasks()[name], "sized", None))
+    for _, told in loops:
+        assert re.match(r"there is a loop in Python: … steps for \d+ items, … for \d+\. ", told)
+
+
+def test_a_wrong_answer_that_is_called_correct_is_refused(kill, entry):
+    spoilt = entry._replace(wrong=[Wrong(entry.right[0], "", True)])
+    with pytest.raises(ValueError, match=f"{entry.right[0].__name__} is called correct"):
+        list(kill.rows(spoilt))
+
+
+def test_a_right_answer_that_is_called_wrong_is_refused(kill, entry):
+    answer = entry.wrong[0].answer
+    with pytest.raises(ValueError, match=f"{answer.__name__} is called wrong: "):
+        list(kill.rows(entry._replace(right=[answer])))
+
+
+@pytest.mark.parametrize("name", ["all_tasks", "_all_exercises"])
+def test_a_notebook_without_one_of_its_tasks_or_exercises_is_refused(kill, monkeypatch, name):
+    known = getattr(kill, name)()
+    monkeypatch.setattr(kill, name, lambda: known | {"one-more": None})
+    with pytest.raises(ValueError, match="a notebook lacks an exercise or a task"):
+        kill.page()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import re
 import sys
@@ -12,7 +11,8 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / name) for name in ("tests", "tests/course", "course")]
-from answers import Bank, Wrong  # noqa: E402 - found there only
+import answers  # noqa: E402 - found there only
+import banks  # noqa: E402
 from asking import ask  # noqa: E402
 from attncourse.tasks import all_tasks  # noqa: E402
 
@@ -29,7 +29,7 @@ class Entry(NamedTuple):
     title: str
     judge: Callable[[str, Callable], None]
     loops_cost: bool
-    wrong: list[Wrong]
+    wrong: list[answers.Wrong]
     right: list[Callable]
 
     @property
@@ -53,17 +53,10 @@ def chapters() -> Iterator[Chapter]:
         module = path.stem.partition("-")[2].replace("-", "_")
         text = "\n".join(text for text, _ in _cells(path))
         label, title = re.search(r"^\((ch-[\w-]+)\)=\n# (.+)$", text, re.M).groups()
-        yield Chapter(
-            title,
-            label,
-            list(_exercises(text, importlib.import_module(f"answers.{module}").BANK)),
-            list(
-                _tasks(
-                    ROOT / f"course/source/{path.stem}/{path.name}",
-                    importlib.import_module(f"banks.{module}").BANK,
-                )
-            ),
-        )
+        assignment = ROOT / f"course/source/{path.stem}/{path.name}"
+        exercises = list(_exercises(text, answers.all_banks()[module]))
+        tasks = list(_tasks(assignment, banks.all_banks()[module]))
+        yield Chapter(title, label, exercises, tasks)
 
 
 def _cells(path: Path) -> list[tuple[str, dict]]:
@@ -72,12 +65,12 @@ def _cells(path: Path) -> list[tuple[str, dict]]:
     return [("".join(cell["source"]), cell["metadata"]) for cell in cells]
 
 
-def _exercises(text: str, bank: Bank) -> Iterator[Entry]:
+def _exercises(text: str, bank: answers.Bank) -> Iterator[Entry]:
     for title, name in re.findall(r":::\{exercise\} (.+)\n:label: ex-([\w-]+)", text):
         yield Entry(name, title, check, False, bank.wrong[name], bank.right[name])
 
 
-def _tasks(assignment: Path, bank: Bank) -> Iterator[Entry]:
+def _tasks(assignment: Path, bank: answers.Bank) -> Iterator[Entry]:
     """Yield the tasks whose solution is judged: the headings above them name them."""
     (first, _), *others = _cells(assignment)
     which, heading = first.removeprefix("# ").partition(":")[0], ""

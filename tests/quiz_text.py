@@ -1,16 +1,13 @@
 """The quizzes as words, whoever shows them: the sources, the pages or the packages."""
 
-import importlib.util
 from pathlib import Path
 
+import quiz_source
 from bs4 import BeautifulSoup
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 ROOT = Path(__file__).resolve().parents[1]
-_spec = importlib.util.spec_from_file_location("quiz_source", ROOT / "book/_ext/quiz_source.py")
-quiz_source = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(quiz_source)
 
 CHAPTERS = sorted(path.stem for path in (ROOT / "book").glob("[0-9]*.ipynb"))
 QUIZZES = {name: quiz_source.read(name) for name in CHAPTERS}

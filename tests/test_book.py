@@ -1,12 +1,12 @@
 """The book as files: what nobody sees until a reader does."""
 
-import importlib.util
 import json
 import re
 import tomllib
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
+import make_cover
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -242,9 +242,6 @@ def test_binder_runs_the_chapters_with_the_versions_that_tested_them():
 
 @pytest.mark.pinned
 def test_the_cover_and_the_card_are_what_their_script_draws(tmp_path):
-    spec = importlib.util.spec_from_file_location("make_cover", ROOT / "scripts/make_cover.py")
-    make_cover = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(make_cover)
     make_cover.draw(tmp_path / "cover.svg")
     assert read(tmp_path / "cover.svg") == read(BOOK / "_static/cover.svg")
     make_cover.draw_card(tmp_path / "social.png")

@@ -7,22 +7,18 @@ import copy
 import importlib
 import io
 import itertools
-import pkgutil
 import re
 from fractions import Fraction
 
-import answers
 import numpy as np
 import pytest
+from answers import all_banks
 
 from attnbook import exercises
 from attnbook.exercises import WrongAnswer, check
 
 EXERCISES = exercises._all_exercises()
-BANKS = {
-    module.name: importlib.import_module(f"answers.{module.name}").BANK
-    for module in pkgutil.iter_modules(answers.__path__)
-}
+BANKS = all_banks()
 RIGHT = {name: found for bank in BANKS.values() for name, found in bank.right.items()}
 WRONG = {name: found for bank in BANKS.values() for name, found in bank.wrong.items()}
 

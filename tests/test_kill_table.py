@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import json
 import os
-import pkgutil
 import re
 from pathlib import Path
 
-import answers
+import make_kill_table as kill
 import pytest
 from answers import Wrong
+from answers import all_banks as exercise_banks
 from attncourse import seeds
 from attncourse.tasks import all_tasks
-from banks import all_banks
+from banks import all_banks as task_banks
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "book/kill-table.md").read_text(encoding="utf-8")
 ASSIGNMENTS = sorted((ROOT / "course/source").glob("*/*.ipynb"))
-EXERCISE_BANKS = [
-    importlib.import_module(f"answers.{module.name}").BANK
-    for module in pkgutil.iter_modules(answers.__path__)
-]
 WRONG = {
     f"{kind}-{name}": found
-    for kind, banks in (("ex", EXERCISE_BANKS), ("task", all_banks().values()))
-    for bank in banks
+    for kind, banks in (("ex", exercise_banks()), ("task", task_banks()))
+    for bank in banks.values()
     for name, found in bank.wrong.items()
 }
 SECTION = r"""(?:\(task-([\w-]+)\)=\n)?### (.+)
@@ -57,16 +51,8 @@ SECTIONS = dict(sections())
 every_bank = pytest.mark.parametrize("label", WRONG)
 
 
-@pytest.fixture(scope="module")
-def kill():
-    spec = importlib.util.spec_from_file_location("kill", ROOT / "scripts/make_kill_table.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.fixture(params=["softmax", "window-mask"])
-def entry(request, kill, monkeypatch):
+def entry(request, monkeypatch):
     monkeypatch.setenv(seeds.VARIABLE, "demo")
     (found,) = (
         each
@@ -78,7 +64,7 @@ def entry(request, kill, monkeypatch):
 
 
 @pytest.mark.pinned
-def test_the_page_is_what_its_script_makes_whatever_the_class(kill, monkeypatch):
+def test_the_page_is_what_its_script_makes_whatever_the_class(monkeypatch):
     monkeypatch.setenv(seeds.VARIABLE, "another class")
     assert kill.page() == PAGE
     assert os.environ[seeds.VARIABLE] == "another class"
@@ -133,20 +119,20 @@ def test_a_loop_is_spoken_of_where_it_costs_points(name):
         assert re.match(r"there is a loop in Python: … steps for \d+ items, … for \d+\. ", told)
 
 
-def test_a_wrong_answer_that_is_called_correct_is_refused(kill, entry):
+def test_a_wrong_answer_that_is_called_correct_is_refused(entry):
     spoilt = entry._replace(wrong=[Wrong(entry.right[0], "", True)])
     with pytest.raises(ValueError, match=f"{entry.right[0].__name__} is called correct"):
         list(kill.rows(spoilt))
 
 
-def test_a_right_answer_that_is_called_wrong_is_refused(kill, entry):
+def test_a_right_answer_that_is_called_wrong_is_refused(entry):
     answer = entry.wrong[0].answer
     with pytest.raises(ValueError, match=f"{answer.__name__} is called wrong: "):
         list(kill.rows(entry._replace(right=[answer])))
 
 
 @pytest.mark.parametrize("name", ["all_tasks", "_all_exercises"])
-def test_a_notebook_without_one_of_its_tasks_or_exercises_is_refused(kill, monkeypatch, name):
+def test_a_notebook_without_one_of_its_tasks_or_exercises_is_refused(monkeypatch, name):
     known = getattr(kill, name)()
     monkeypatch.setattr(kill, name, lambda: known | {"one-more": None})
     with pytest.raises(ValueError, match="a notebook lacks an exercise or a task"):

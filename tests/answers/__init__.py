@@ -6,6 +6,8 @@ answer says so, the package: the right answers are independent oracles for the c
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from collections import defaultdict
 from collections.abc import Callable
 from typing import NamedTuple
@@ -45,3 +47,9 @@ class Bank:
             return answer
 
         return record
+
+
+def all_banks() -> dict[str, Bank]:
+    """Return each chapter's bank by the chapter's name."""
+    names = [module.name for module in pkgutil.iter_modules(__path__)]
+    return {name: importlib.import_module(f"answers.{name}").BANK for name in names}

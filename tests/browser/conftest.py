@@ -1,13 +1,13 @@
 """A headless Chromium and the built site on a server of its own, for the tests in this folder."""
 
 import contextlib
-import importlib.util
 import shutil
 import threading
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import sync_playwright
+from serve import server
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "_build" / "html"
@@ -21,16 +21,9 @@ FLAGS = [
 ]
 
 
-def load(path):
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 @contextlib.contextmanager
 def serving(folder):
-    httpd = load(ROOT / "scripts/serve.py").server(folder)
+    httpd = server(folder)
     threading.Thread(target=httpd.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{httpd.server_port}"
     httpd.shutdown()

@@ -1,18 +1,10 @@
 """What instructors rely on: objectives that are tested, sessions that fit, times that hold."""
 
-import importlib.util
 import re
-import sys
 
+import objectives_source
 import pytest
-from quiz_text import CHAPTERS, QUIZZES, ROOT, quiz_source
-
-sys.modules.setdefault("quiz_source", quiz_source)
-_spec = importlib.util.spec_from_file_location(
-    "objectives_source", ROOT / "book/_ext/objectives_source.py"
-)
-objectives_source = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(objectives_source)
+from quiz_text import CHAPTERS, QUIZZES, ROOT
 
 OBJECTIVES = objectives_source.read()
 PAGE = (ROOT / "book/instructors.md").read_text(encoding="utf-8")

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / name) for name in ("tests", "tests/course", "course")]
+sys.path[:0] = [str(ROOT / name) for name in ("tests", "tests/course", "course", "book/_ext")]
 import answers  # noqa: E402 - found there only
 import banks  # noqa: E402
+import objectives_source  # noqa: E402
 from asking import ask  # noqa: E402
 from attncourse.tasks import all_tasks  # noqa: E402
 
@@ -49,25 +50,21 @@ class Chapter(NamedTuple):
 
 def chapters() -> Iterator[Chapter]:
     """Yield the chapters in their order."""
-    for path in sorted((ROOT / "book").glob("[0-9]*.ipynb")):
-        module = path.stem.partition("-")[2].replace("-", "_")
-        text = "\n".join(text for text, _ in _cells(path))
-        label, title = re.search(r"^\((ch-[\w-]+)\)=\n# (.+)$", text, re.M).groups()
-        assignment = ROOT / f"course/source/{path.stem}/{path.name}"
-        exercises = list(_exercises(text, answers.all_banks()[module]))
-        tasks = list(_tasks(assignment, banks.all_banks()[module]))
-        yield Chapter(title, label, exercises, tasks)
+    for name in objectives_source.read():
+        module = name.partition("-")[2].replace("-", "_")
+        chapter, bank = objectives_source.read_chapter(name), answers.all_banks()[module]
+        exercises = [
+            Entry(each, title, check, False, bank.wrong[each], bank.right[each])
+            for each, title in chapter.exercises.items()
+        ]
+        tasks = list(_tasks(ROOT / f"course/source/{name}/{name}.ipynb", banks.all_banks()[module]))
+        yield Chapter(chapter.title, chapter.label, exercises, tasks)
 
 
 def _cells(path: Path) -> list[tuple[str, dict]]:
     """Return the text and the metadata of each cell of a notebook."""
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     return [("".join(cell["source"]), cell["metadata"]) for cell in cells]
-
-
-def _exercises(text: str, bank: answers.Bank) -> Iterator[Entry]:
-    for title, name in re.findall(r":::\{exercise\} (.+)\n:label: ex-([\w-]+)", text):
-        yield Entry(name, title, check, False, bank.wrong[name], bank.right[name])
 
 
 def _tasks(assignment: Path, bank: answers.Bank) -> Iterator[Entry]:

@@ -41,10 +41,18 @@ else \
 fi
 endef
 
+# with-chromium(name, targets): on a machine without it they are left out; in CI that is a failure.
+define with-chromium
+@if $(foreach name,$(CHROMIUM),command -v $(name) ||) false; then \
+  $(MAKE) --no-print-directory $(2); \
+elif [ -n "$$CI" ]; then printf '%-9s FAILED: no Chromium here, and this is CI\n' '$(1)'; exit 1; \
+else printf '%-9s SKIPPED: no Chromium found ($(CHROMIUM)). To do: install one\n' '$(1)'; fi
+endef
+
 .PHONY: help book test lint serve lab notebooks bench lighthouse clean test-package test-notebooks \
         test-site test-browser in-browser test-oldest test-course test-quizzes test-slides \
-        test-assignments test-running measure lite quizzes slides kill-table assignments grade-demo \
-        canvas-grades
+        in-decks test-assignments test-running measure lite quizzes slides kill-table assignments \
+        grade-demo canvas-grades
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -127,21 +135,24 @@ test-site: ## test the files of the built site
 	  $(BIN)/pytest -q tests/test_site.py, \
 	  read the first failing test below; look at the page in $(SITE))
 
-test-slides: slides ## test the files of the slides
+test-slides: slides ## test the slides: their files, and each one in Chromium
 	$(call stage,decks,headlines and notes and figures of the slides, \
 	  $(BIN)/pytest -q tests/test_slides.py, \
 	  read the first failing test below)
+	$(call with-chromium,shown,in-decks)
 
-# On a machine without Chromium the tests in it are left out; in CI that is a failure.
+in-decks: $(VENV)/browser
+	$(call stage,shown,every slide in Chromium, \
+	  $(BIN)/pytest -q -n $(JOBS) tests/browser/test_decks.py, \
+	  read the first failing test below; look at the slide that it names)
+
 test-browser: ## test the site, JupyterLab and JupyterLite in Chromium
-	@if $(foreach name,$(CHROMIUM),command -v $(name) ||) false; then \
-	  $(MAKE) --no-print-directory lite $(LAB)/ready in-browser; \
-	elif [ -n "$$CI" ]; then echo "browser   FAILED: no Chromium here, and this is CI"; exit 1; \
-	else echo "browser   SKIPPED: no Chromium found ($(CHROMIUM)). To do: install one"; fi
+	$(call with-chromium,browser,lite $(LAB)/ready in-browser)
 
 in-browser: $(VENV)/browser
 	$(call stage,browser,pages and a reader and Binder and JupyterLite in Chromium, \
-	  $(BIN)/pytest -q -n $(JOBS) --dist loadfile --durations 5 tests/browser, \
+	  $(BIN)/pytest -q -n $(JOBS) --dist loadfile --durations 5 \
+	    --ignore tests/browser/test_decks.py tests/browser, \
 	  read the first failing test below; run it alone with $(BIN)/pytest PATH::NAME)
 
 # pyparsing: of that time, too; newer ones warn of how the oldest Matplotlib calls them.

@@ -2,7 +2,8 @@
 
 Run by `make slides`. What a cell looks like, with its formulas and references, is taken from
 the chapter's page; which cells are slides, and which text is for the speaker, stands in the
-notebook, as `slideshow` metadata: slide, notes or skip.
+notebook, as `slideshow` metadata: slide, notes or skip, and a slide's headline where neither the
+first sentence of a figure's caption nor the title of the section says what it shows.
 """
 
 import copy
@@ -24,6 +25,20 @@ ASSETS = {  # where each comes from: reveal.js as installed, and what the site h
     "notes.js": "plugin/notes/notes.js",
     "reveal.LICENSE": "LICENSE",
 }
+SAID = ("p", "ul", "ol", "dl", "blockquote")
+QUIZ = "Open a choice to see whether it is right, and if not, why."
+BESIDE = 1.62  # a picture less wide than this, for its height, has its text beside it
+LEAD = 42  # words that may lead to a formula on a slide
+# What is said of the notebook's cells and its output has no meaning on a slide.
+ASIDE = re.compile(r"\s*\([^()]*\bcells?\b[^()]*\)")
+CELLS = re.compile(
+    r"\b(next|last) cells?\b|\bcells? (just )?(above|below)\b|\b[Tt]able below\b"
+    r"|^The cells\b|\bWhere a cell\b|\bprinted\b|\bthis page\b|\bearlier section\b|^\W*The code\b"
+)
+ANNOUNCED = re.compile(
+    r"^(Here|These two|There are|This is|Python|Write|Check|Try|Measure|Test|Fit|Count|Compare|Feed"
+    r"|Replace|Take|Exchange)\b|\bcompare this\b|\b[Hh]ere is\b"
+)
 PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -87,6 +102,8 @@ def next_cell(found):
 def clean(block):
     """A copy without links and names, which lead nowhere on a slide."""
     block = copy.copy(block)
+    for part in block.find_all("section"):
+        part.name = "div"  # reveal.js takes a section within a slide for another slide
     for extra in block.select(".headerlink, .section-number, .copybtn"):
         extra.decompose()
     for link in block.find_all("a"):
@@ -100,31 +117,58 @@ def inner(block):
     return clean(block).decode_contents().strip()
 
 
-def sentences(paragraph):
-    """Split a paragraph's HTML into its first sentence and the rest."""
-    parts, first = list(clean(paragraph).contents), ""
-    for i, part in enumerate(parts):
-        if isinstance(part, NavigableString):
-            end = re.search(r"[.?!:](?=\s+\S)", part)
-            if end:
-                head, tail = str(part)[: end.end()], str(part)[end.end() :]
-                rest = escape(tail, quote=False) + "".join(map(str, parts[i + 1 :]))
-                return (first + escape(head, quote=False)).strip(), rest.strip()
-        first += str(part) if not isinstance(part, NavigableString) else escape(part, quote=False)
-    return first.strip(), ""
+def sentences(paragraph, ends=".?!"):
+    """Split a paragraph's HTML into its sentences; what stands in parentheses stays in one."""
+    made, text = [""], ""
+    for part in clean(paragraph).contents:
+        if not isinstance(part, NavigableString):
+            made[-1] += str(part)
+            text += "x"  # an element ends no sentence
+            continue
+        for piece in re.split(rf"(?<=[{ends}])(?=\s)|(?<=[{ends}]\))(?=\s)", str(part)):
+            ended = re.search(rf"[{ends}]\)?\s*$", text) and text.count("(") == text.count(")")
+            if ended and (text[-1].isspace() or piece[:1].isspace()):
+                made.append("")
+                text = ""
+            made[-1] += escape(piece, quote=False)
+            text += piece
+    return [sentence.strip() for sentence in made if sentence.strip()]
+
+
+def headline_of(cell):
+    return escape(cell["metadata"]["slideshow"].get("headline", ""), quote=False) or None
 
 
 def figure(cell, blocks):
-    """The caption's first sentence is the headline; the rest stands below the picture."""
+    """The caption is headline and text below; all of it is text where the cell has a headline."""
     (block,) = blocks
     drawn = block.select_one("figure")
-    headline, rest = sentences(drawn.select_one("figcaption .caption-text"))
+    caption = drawn.select_one("figcaption .caption-text")
+    first, *rest = sentences(caption, ".?!:")
+    headline, rest = headline_of(cell), " ".join(rest)
+    if headline:
+        rest = clean(caption).decode_contents().strip()
     picture = clean(drawn.img)
-    picture["src"] = "images/" + Path(picture["src"]).name
+    name = Path(picture["src"]).name
+    picture["src"] = "images/" + name
     del picture["loading"]
     rest = rest[:1].upper() + rest[1:]  # it may have come after a colon
     said = f'\n<p class="said">{rest}</p>' if rest else ""
-    return headline.rstrip(".:"), f"{picture}{said}"
+    beside = " beside" if shape(name) < BESIDE else ""
+    body = f'<div class="drawn{beside}">{picture}{said}</div>'
+    return headline or first.rstrip(".:"), body, number(drawn)
+
+
+def shape(name):
+    """Width of a picture, divided by its height."""
+    box = re.search(
+        r'viewBox="0 0 ([\d.]+) ([\d.]+)"', (SITE / "_images" / name).read_text("utf-8")
+    )
+    return float(box[1]) / float(box[2])
+
+
+def number(drawn):
+    return drawn.select_one(".caption-number").get_text().strip()
 
 
 def run(cell, blocks):
@@ -135,11 +179,16 @@ def run(cell, blocks):
         f'<pre class="output">{escape(out.get_text().rstrip())}</pre>'
         for out in block.select(".cell_output pre")
     )
-    return None, f"<pre>{code}</pre>{printed}"
+    return headline_of(cell), f'<div class="middle"><pre>{code}</pre>{printed}</div>'
 
 
 def text(cell, blocks):
     """Of a cell of text: its theorem, pitfall, table or formulas, or else its list."""
+    headline, body = shown(cell, blocks)
+    return headline_of(cell) or headline, f'<div class="middle">{body}</div>'
+
+
+def shown(cell, blocks):
     for kind, title in (
         (".proof.theorem, .proof.definition", "statement"),
         (".warning", "pitfall"),
@@ -147,41 +196,74 @@ def text(cell, blocks):
         for block in blocks:
             if block.name == "div" and block.css.match(kind):
                 name = clean(block.select_one(".admonition-title"))
-                for number in name.select(".caption-number"):
-                    number.replace_with(number.get_text().strip() + ". ")
+                for count in name.select(".caption-number"):
+                    count.replace_with(count.get_text().strip() + ". ")
                 headline = re.sub(r"^(.+?\.) +\((.+)\)$", r"\1 \2", name.decode_contents().strip())
                 body = clean(block)
                 body.select_one(".admonition-title").decompose()
-                return headline, f'<div class="{title}">{body.decode_contents().strip()}</div>'
+                html = body.decode_contents().strip()
+                html = re.sub(
+                    r"\s+(<em>(?:Symptom|The property that catches it):)", r"</p>\n<p>\1", html
+                )
+                return headline, f'<div class="{title}">{html}</div>'
     for block in blocks:
         if block.select("table"):
             return None, str(clean(block.table if block.table else block))
     formulas = [i for i, block in enumerate(blocks) if "math" in block.get("class", [])]
     if formulas:
         lead = blocks[formulas[0] - 1]
-        shown = [lead] if lead.name == "p" else []
-        shown += [blocks[i] for i in formulas]
-        return None, "\n".join(str(clean(block)) for block in shown)
+        body = [f"<p>{shorten(lead)}</p>"] if lead.name == "p" else []
+        body += [str(clean(blocks[i])) for i in formulas]
+        return None, "\n".join(body)
     (listed,) = (block for block in blocks if block.name == "ul")
     return "Summary", str(clean(listed))
 
 
-def spoken(block):
-    """A block as a note: its text, with formulas as MathML, which needs no style."""
+def shorten(lead):
+    """Of the text that leads to a formula, the end; all of it is among the notes."""
+    kept = [ASIDE.sub("", sentence) for sentence in sentences(lead)]
+    while len(kept) > 1 and sum(map(words, kept)) > LEAD:
+        del kept[0]
+    return " ".join(kept)
+
+
+def words(html):
+    """Count the words, a formula as one."""
+    soup = BeautifulSoup(html, "html.parser")
+    for formula in soup.select(".math"):
+        formula.replace_with("x")
+    return len(soup.get_text().split())
+
+
+def spoken(block, leads_on=True):
+    """A block as a note: its text, with formulas as MathML, which needs no style.
+
+    Left out is what is about cells that are not on a slide.
+    """
     block = clean(block)
     for formula in block.select(".katex"):
         formula.replace_with(copy.copy(formula.math))
-    return str(block)
+    if block.name != "p":
+        return str(block)
+    kept = [ASIDE.sub("", sentence) for sentence in sentences(block)]
+    kept = [sentence for sentence in kept if not CELLS.search(re.sub("<[^>]+>", "", sentence))]
+    if kept and not leads_on and kept[-1].endswith(":"):
+        kept[-1] = kept[-1][:-1] + "."
+        if ANNOUNCED.search(kept[-1]):
+            del kept[-1]
+    return f"<p>{' '.join(kept)}</p>" if kept else ""
 
 
 def slides(notebook, article):
     """Yield headline, place in the chapter, body and notes of each slide."""
     place, made, waiting = None, [], []
     title = inner(article.h1)
-    for cell, found in by_cell(notebook, article):
-        kind = cell["metadata"]["slideshow"]["slide_type"]
+    cells = list(by_cell(notebook, article))
+    for (cell, found), (following, _) in itertools.pairwise([*cells, ({}, [])]):
+        kind = kind_of(cell)
         headings = [block for block in found if block.name in ("h1", "h2", "h3")]
-        before, after = spoken_around(found) if kind != "skip" else ([], [])
+        to_code = kind_of(following) == "slide" and following["cell_type"] == "code"
+        before, after = spoken_around(found, to_code) if kind != "skip" else ([], [])
         if kind == "slide" and cell["cell_type"] == "markdown" and made:
             made[-1][3] += [*waiting, *before]
             waiting, before = [], []
@@ -190,13 +272,17 @@ def slides(notebook, article):
             waiting = []
         if kind == "slide":
             here = next((inner(h) for h in headings if h.name != "h1"), place)
+            where = here
             if cell["cell_type"] == "markdown":
                 headline, body = (title, "") if not made else text(cell, of_first(found))
             elif found[0].select("figure"):
-                headline, body = figure(cell, found)
+                headline, body, count = figure(cell, found)
+                where = f"{here} · {count}"
             else:
                 headline, body = run(cell, found)
-            made.append([headline or here, here if headline else None, body, []])
+            if headline == "Summary":
+                after = after[1:]  # the list that is shown
+            made.append([headline or here, where if headline else None, body, []])
             made[0][1] = "The Attention Book"
             made[-1][3] += [*waiting, *seen(found), *before, *after]
             waiting = []
@@ -207,19 +293,53 @@ def slides(notebook, article):
     for earlier, slide in itertools.pairwise(made):
         if not slide[3]:  # what led to it was said last
             slide[3] += earlier[3][-1:]
+    drawn = set(re.findall(r"Fig\. [\d.]+\d", " ".join(str(slide[1]) for slide in made)))
+    for slide in made:
+        slide[3] = [note for each in slide[3] if (note := without_absent(each, drawn))]
     return title, made
 
 
-def spoken_around(found):
+def kind_of(cell):
+    return cell["metadata"]["slideshow"]["slide_type"] if cell else None
+
+
+def without_absent(note, drawn):
+    """Leave out of a note what is said of figures that are on no slide."""
+
+    def absent(html):
+        return set(re.findall(r"Fig\. [\d.]+\d", html)) - drawn
+
+    aside = r"\s*\(<span[^>]*>(Fig\. [\d.]+\d)</span>\)"
+    note = re.sub(aside, lambda found: "" if absent(found[1]) else found[0], note)
+    if absent(note):
+        paragraph = BeautifulSoup(note, "html.parser").p
+        kept = [sentence for sentence in sentences(paragraph) if not absent(sentence)]
+        note = f"<p>{' '.join(kept)}</p>" if kept else ""
+    return note
+
+
+def spoken_around(found, to_code):
     """The text of a cell, as notes: what stands before its first heading, and the rest."""
     parts, headed = ([], []), not any(block.name in ("h1", "h2", "h3") for block in found)
-    for block in found:
+    for block, following in itertools.pairwise([*found, None]):
         headed |= block.name in ("h1", "h2", "h3")
-        if block.name in ("p", "ul", "ol", "dl", "blockquote"):
-            parts[headed].append(spoken(block))
+        told = block.name in SAID or "math" in block.get("class", [])
+        if block.find_parent(class_="solution") or "quiz" in block.get("class", []):
+            continue  # of an exercise
+        if told and block.get_text() != QUIZ:
+            leads_on = to_code if following is None else is_said(following)
+            parts[headed].append(spoken(block, leads_on))
+        elif block.name == "div" and block.css.match(".proof:not(.theorem, .definition)"):
+            parts[headed].extend(
+                spoken(part) for part in block.find_all(["p", "div"], recursive=False)
+            )
         elif "tip" in block.get("class", []):
-            parts[headed].extend(map(spoken, block.find_all("p")[1:]))
-    return parts
+            parts[headed].extend(map(spoken, block.find_all("p")[1:3]))
+    return tuple([note for note in part if note] for part in parts)
+
+
+def is_said(block):
+    return block.name in SAID[1:] or "math" in block.get("class", [])
 
 
 def seen(found):
@@ -237,7 +357,12 @@ def html(headline, place, body, notes, first):
     head = f"<h1>{headline}</h1>" if first else f"<h2>{headline}</h2>"
     where = f'<p class="where">{place}</p>\n' if place and place != headline else ""
     aside = "\n".join(notes)
-    return f'<section>\n{where}{head}\n{body}\n<aside class="notes">{aside}</aside>\n</section>'
+    kind = "slide title" if first else "slide"
+    # For print and for phones reveal.js lays out the section in its own way, not what is in it.
+    return (
+        f'<section>\n<div class="{kind}">\n{where}{head}\n{body}\n</div>\n'
+        f'<aside class="notes">{aside}</aside>\n</section>'
+    )
 
 
 def main(target, reveal):

@@ -80,6 +80,21 @@ def test_no_place_is_the_right_one_too_often(name):
 
 
 @every_quiz
+def test_a_choice_is_not_known_by_its_look(name):
+    """Neither does a reason mark the wrong ones, nor the length the right ones."""
+    questions = QUIZZES[name].questions
+    reasons = [choice.right for q in questions for choice in q.choices if ", since " in choice.text]
+    assert not reasons or any(reasons)
+    for extreme in (max, min):
+        stand_out = 0
+        for question in questions:
+            lengths = [len(choice.text) for choice in question.choices]
+            chosen = question.choices[lengths.index(extreme(lengths))]
+            stand_out += chosen.right and lengths.count(extreme(lengths)) == 1
+        assert stand_out <= len(questions) / 2
+
+
+@every_quiz
 def test_the_chapter_ends_with_its_quiz_and_says_how_many_questions_there_are(name):
     cells = json.loads((ROOT / f"book/{name}.ipynb").read_text(encoding="utf-8"))["cells"]
     last = "".join(cells[-1]["source"])
@@ -258,22 +273,6 @@ def shapes(question):
     return code(found.output.shape)
 
 
-@check("02", "A longer key")
-def longer_key(question):
-    query, key = rng.standard_normal((2, 5))
-
-    def score(q, k):
-        return q @ k / np.sqrt(5)
-
-    def cosine(q, k):
-        return q @ k / np.linalg.norm(q) / np.linalg.norm(k)
-
-    assert np.isclose(score(query, 2 * key), 2 * score(query, key))
-    assert np.isclose(score(2 * query, 2 * key), 4 * score(query, key))
-    assert np.isclose(cosine(query, 2 * key), cosine(query, key))
-    return "The score doubles, the cosine stays"
-
-
 @check("02", "A constant")
 def constant(question):
     first, second, added = numbers(question)
@@ -290,11 +289,44 @@ def constant(question):
 @check("02", "Spread of the scores")
 def spread(question):
     d_k = numbers(question)[-1]
-    products = (rng.standard_normal((2, 20_000, d_k)).prod(axis=0)).sum(axis=-1)
-    assert abs(products.mean()) < 0.5
+    query, key = rng.standard_normal((2, 20_000, d_k))
+    products = (query * key).sum(axis=-1)
     assert np.isclose(products.std(), np.sqrt(d_k), rtol=0.02)
     assert np.isclose((products / np.sqrt(d_k)).std(), 1, rtol=0.02)
+    lengths = np.linalg.norm(query, axis=-1), np.linalg.norm(key, axis=-1)
+    assert round((products / lengths[0] / lengths[1]).std(), 2) == 0.06  # of the cosine
     return f"{np.sqrt(d_k):.0f}"
+
+
+@check("02", "Which gradient vanishes")
+def which_gradient(question):
+    """Differences of the losses themselves, so that no formula of a gradient is trusted."""
+    d_k, _, _, num_keys = numbers(question)
+    rows = 300
+    query, key = rng.standard_normal((rows, 1, d_k)), rng.standard_normal((rows, num_keys, d_k))
+    scores, wanted = (query * key).sum(axis=-1), rng.integers(num_keys, size=rows)
+    value = rng.standard_normal((rows, num_keys, num_keys))
+    value /= np.linalg.norm(value, axis=-1, keepdims=True)
+    each = np.arange(rows)
+
+    def of_output(scores):
+        output = (softmax(scores)[:, :, None] * value).sum(axis=1)
+        return ((output - value[each, wanted]) ** 2).sum(axis=-1) / 2
+
+    def cross_entropy(scores):
+        return np.logaddexp.reduce(scores, axis=-1) - scores[each, wanted]
+
+    def gradient(loss):
+        nudges = 1e-5 * np.eye(num_keys)
+        return np.stack([(loss(scores + e) - loss(scores - e)) / 2e-5 for e in nudges], axis=-1)
+
+    found = {loss: np.linalg.norm(gradient(loss), axis=-1) for loss in (of_output, cross_entropy)}
+    assert np.median(found[of_output]) < 1e-3
+    assert found[of_output].mean() > 0.01  # the feedback: the mean falls less
+    assert np.isclose(np.median(found[cross_entropy]), np.sqrt(2), rtol=0.01)
+    y = np.eye(num_keys)[wanted]
+    np.testing.assert_allclose(gradient(cross_entropy), softmax(scores) - y, atol=1e-6)
+    return "A loss on the output of attention, but no cross-entropy"
 
 
 @check("02", "A wrong line")

@@ -342,7 +342,7 @@ def wrong_line(question):
 
     lines = block.splitlines()
     assert not np.allclose(run(lines), right)
-    mended = "weights = exponentials / exponentials.sum(axis=-1, keepdims=True)"
+    mended = "weights = exps / exps.sum(axis=-1, keepdims=True)"
     np.testing.assert_allclose(run([*lines[:2], mended, lines[3]]), right)
     return "The third"
 

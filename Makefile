@@ -43,7 +43,7 @@ endef
 
 # with-chromium(name, targets): on a machine without it they are left out; in CI that is a failure.
 define with-chromium
-@if $(foreach name,$(CHROMIUM),command -v $(name) ||) false; then \
+@if { $(foreach name,$(CHROMIUM),command -v $(name) ||) false; } > /dev/null; then \
   $(MAKE) --no-print-directory $(2); \
 elif [ -n "$$CI" ]; then printf '%-9s FAILED: no Chromium here, and this is CI\n' '$(1)'; exit 1; \
 else printf '%-9s SKIPPED: no Chromium found ($(CHROMIUM)). To do: install one\n' '$(1)'; fi

@@ -83,6 +83,14 @@ class TestChapter:
             assert cell["metadata"].keys() <= allowed
             assert "attachments" not in cell
 
+    def test_is_written_as_make_notebooks_writes_it(self, chapter):
+        """Or executing it again, with the same outputs, would show as a change."""
+        notebook = json.loads(read(chapter))
+        assert read(chapter) == json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
+        for cell in notebook["cells"]:
+            written = json.dumps(cell["metadata"], sort_keys=True)
+            assert json.dumps(cell["metadata"]) == written, cell["id"]
+
     def test_figures_are_svg_with_alt_text_caption_and_a_mention(self, chapter):
         figures = [c for c in cells(chapter, "code") if is_figure(c)]
         assert len(figures) >= 8

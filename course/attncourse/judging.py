@@ -11,7 +11,10 @@ from attncourse.bridge import LIMIT, count_steps
 from attncourse.seeds import class_seed, secret_seed
 from attncourse.tasks import all_tasks
 
-SMALL, LARGE = 8, 72  # of what a loop would run over
+# Of what a loop would run over. The first call may import something. No two sizes are equal, so
+# that a cache helps none of them; none is beyond a power of two that the others are not, so that a
+# method which doubles needs as many steps for each.
+SIZES = (68, 72, 120)
 
 
 def judge(name: str, answer: Callable) -> None:
@@ -22,20 +25,20 @@ def judge(name: str, answer: Callable) -> None:
 def judge_loops(name: str, answer: Callable) -> None:
     """Raise WrongAnswer if a function is wrong, or does more Python steps on longer inputs.
 
-    Counted are the interpreter's instructions, not seconds. NumPy's loops are no such steps.
+    Counted are the interpreter's instructions, not seconds. Those of NumPy are none of them.
     One more per item is already a loop.
     """
     judge(name, answer)
     count = getattr(answer, "count_steps", lambda arguments: count_steps(answer, arguments))
     sized = all_tasks()[name].sized
     steps = [
-        count(list(sized(np.random.default_rng(secret_seed(name)), n).values()))
-        for n in (SMALL, SMALL, LARGE)  # the first call may import something
+        count(list(sized(np.random.default_rng(secret_seed(name)), n).values())) for n in SIZES
     ]
-    if max(steps) >= LIMIT or steps[2] - steps[1] > LARGE - SMALL:
+    _, small, large = SIZES
+    if max(steps) >= LIMIT or steps[2] - steps[1] > large - small:
         raise WrongAnswer(
-            f"{name}: there is a loop in Python: {steps[1]} steps for {SMALL} items, "
-            f"{steps[2]} for {LARGE}. Let NumPy run over them: it needs as many steps for both."
+            f"{name}: there is a loop in Python: {steps[1]} steps for {small} items, "
+            f"{steps[2]} for {large}. Let NumPy run over them: it needs as many steps for both."
         )
 
 

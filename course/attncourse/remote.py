@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import builtins
 import inspect
+import io
 import json
+import os
 import pickle
+import stat
 import tempfile
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 BRIDGE = Path(__file__).with_name("bridge.py")
+LARGEST = 2**25  # bytes of an answer: more than the bridge writes
 
 
 class NoAnswer(BaseException):
@@ -35,7 +40,10 @@ class Remote:
         """Call the function on copies there; return what it returned, as arrays."""
         reply, arrays = self._ask("call", list(arguments), keywords)
         for i in reply["changed"]:
-            arguments[i][...] = arrays[f"changed{i}"]
+            if isinstance(arguments[i], list):
+                arguments[i].append(None)  # whatever is in it now, it is not what was given
+            else:
+                arguments[i][...] = arrays[f"changed{i}"]
         return _rebuilt(reply, arrays)
 
     def count_steps(self, arguments: list) -> int:
@@ -50,17 +58,16 @@ class Remote:
 
     def _ask(self, what, arguments, keywords):
         request = {"what": what, "name": self.name, "arguments": arguments, "keywords": keywords}
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
             Path(folder, "request").write_bytes(pickle.dumps(request))
             self._run(
                 f"__import__('runpy').run_path({str(BRIDGE)!r}, init_globals="
                 f"{{'attnbook_request': {folder!r}, 'attnbook_names': globals()}}) and None"
             )
             try:
-                reply = json.loads(Path(folder, "reply.json").read_text())
-                with np.load(Path(folder, "arrays.npz"), allow_pickle=False) as file:
-                    arrays = dict(file)
-            except (OSError, ValueError) as error:
+                reply = json.loads(_read(Path(folder, "reply.json")))
+                arrays = _read_arrays(Path(folder, "arrays.npz"))
+            except Exception as error:  # a student's code may have written anything
                 raise NoAnswer(f"{self.name}: the kernel gave no answer to read.") from error
         if not isinstance(reply, dict):
             raise NoAnswer(f"{self.name}: the kernel gave no answer to read.")
@@ -80,6 +87,26 @@ class Remote:
         except TypeError:  # some errors are not made of one message
             error = RuntimeError(f"{kind}: {message}")
         raise error
+
+
+def _read(path):
+    """Return a file's bytes; raise OSError for what may never end: a pipe, a device, a link."""
+    with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+        about = os.fstat(file.fileno())
+        if not stat.S_ISREG(about.st_mode) or about.st_size > LARGEST:
+            raise OSError(f"not a file of at most {LARGEST} bytes: {path}")
+        return file.read(LARGEST)
+
+
+def _read_arrays(path):
+    """Return the arrays of a file, if unpacked they are not too large for this process."""
+    found = io.BytesIO(_read(path))
+    with zipfile.ZipFile(found) as file:
+        size = sum(part.file_size for part in file.infolist())
+    if size > LARGEST:
+        raise OSError(f"{size} bytes in {path}")
+    with np.load(found, allow_pickle=False) as file:
+        return dict(file)
 
 
 def _rebuilt(reply, arrays):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -139,6 +140,22 @@ def test_hidden_loops_are_seen_too():
 
     for answer in (by_vectorize, by_map, by_silencing):
         assert loop_in("window-mask", answer)
+
+
+def test_what_numpy_does_in_python_is_no_loop():
+    def by_split(length, window):
+        rows = np.split(np.arange(length * length), length)  # NumPy loops over the rows
+        back = np.stack(rows) // length - np.arange(length)
+        return (back >= 0) & (back < window)
+
+    def with_a_warning(length, window):
+        if length > 100:
+            warnings.warn("a long one", stacklevel=1)
+        back = np.arange(length)[:, None] - np.arange(length)
+        return (back >= 0) & (back < window)
+
+    for answer in (by_split, with_a_warning):
+        judge_loops("window-mask", answer)
 
 
 def test_a_wrong_answer_without_a_loop_gets_nothing_for_speed():

@@ -1,0 +1,164 @@
+"""The bridge to a student's kernel, with a kernel that is played here: no nbgrader is needed."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import threading
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from attncourse import seeds
+from attncourse.judging import judge
+from attncourse.remote import LARGEST, NoAnswer, Remote
+
+from attnbook.exercises import WrongAnswer
+
+
+@pytest.fixture(autouse=True)
+def phrase(monkeypatch):
+    monkeypatch.setenv(seeds.VARIABLE, "demo")
+
+
+def from_kernel(value):
+    """Return a value of a student's notebook as the judge gets it."""
+    names = {"value": value}
+    return Remote("value", lambda code: exec(code, names)).resolve()
+
+
+def right_window(length, window):
+    back = np.arange(length)[:, None] - np.arange(length)
+    return (back >= 0) & (back < window)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        2.5,
+        np.float32(2.5),
+        [1, 2.5],
+        ([1.0, 2.0], [3, 4]),
+        np.array([1.5, True, 2], dtype=object),
+        [np.array(1.0), np.array(2.0)],
+        np.broadcast_to(3.0, (2, 2)),
+    ],
+    ids=str,
+)
+def test_numbers_come_back_as_they_were(value):
+    got = from_kernel(value)
+    assert isinstance(got, tuple) == isinstance(value, tuple)
+    for one, other in zip(got, value, strict=True) if np.shape(value) else [(got, value)]:
+        np.testing.assert_array_equal(one, np.asarray(other, float))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "text",
+        {"a": 1},
+        np.array([object()], dtype=object),
+        np.ma.masked_array([1.0], [True]),
+        np.broadcast_to(np.True_, (10**6, 10**6)),  # would fill the disk
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_is_not_made_of_numbers_does_not(value):
+    assert not isinstance(from_kernel(value), (np.ndarray, list, tuple, float, str))
+
+
+def test_a_function_is_judged_through_the_bridge():
+    judge("window-mask", from_kernel(right_window))
+    judge("window-mask", from_kernel(lambda length, window: right_window(length, window).tolist()))
+    with pytest.raises(WrongAnswer, match="one too wide"):
+        judge("window-mask", from_kernel(lambda n, window: right_window(n, window + 1)))
+    with pytest.raises(WrongAnswer, match="Your function gets: length, window"):
+        judge("window-mask", from_kernel(lambda length: None))
+
+
+def test_a_list_that_a_function_changed_is_told():
+    def smaller_layer(w_q, w_k, w_v, w_o, num_heads, removed):
+        removed.sort()
+        keep = ~np.isin(np.repeat(np.arange(num_heads), w_q.shape[1] // num_heads), removed)
+        return w_q[:, keep], w_k[:, keep], w_v[:, keep], w_o[keep]
+
+    with pytest.raises(WrongAnswer, match="removed was changed in place"):
+        judge("smaller-layer", from_kernel(smaller_layer))
+
+
+# Whatever a student's code writes in place of an answer, the judge goes on.
+
+
+def pipe(folder):
+    os.mkfifo(folder / "reply.json")
+
+
+def device(folder):
+    (folder / "reply.json").symlink_to("/dev/zero")
+
+
+def endless_list(folder):
+    (folder / "reply.json").write_text("[" * 100_000)
+
+
+def large_reply(folder):
+    (folder / "reply.json").write_bytes(b" " * (LARGEST + 1))
+
+
+def no_dict(folder):
+    (folder / "reply.json").write_text("[]")
+
+
+def nothing(folder):
+    pass
+
+
+def number(folder):
+    np.savez(folder / "arrays.npz", part0=1.0)
+    (folder / "reply.json").write_text(json.dumps({"kind": "one", "count": 1, "changed": []}))
+
+
+def junk(folder):
+    number(folder)
+    (folder / "arrays.npz").write_bytes(b"junk")
+
+
+def bomb(folder):
+    number(folder)
+    header = b"{'descr': '|b1', 'fortran_order': False, 'shape': (%d,), }" % (2 * LARGEST)
+    with zipfile.ZipFile(folder / "arrays.npz", "w", zipfile.ZIP_DEFLATED) as file:
+        start = b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + header.ljust(117) + b"\n"
+        file.writestr("part0.npy", start + bytes(2 * LARGEST))
+
+
+def ask(write):
+    """Ask a kernel whose bridge is replaced; return the result, or the error."""
+    found = []
+
+    def run(code):
+        write(Path(code.partition("'attnbook_request': '")[2].partition("'")[0]))
+
+    def call():
+        try:
+            found.append(Remote("window_mask", run)(3, 2))
+        except NoAnswer as error:
+            found.append(error)
+
+    thread = threading.Thread(target=call, daemon=True)  # a pipe would be waited for for ever
+    thread.start()
+    thread.join(20)
+    return found[0] if found else "it waits"
+
+
+def test_a_kernel_that_is_played_answers():
+    assert ask(number) == 1
+
+
+@pytest.mark.parametrize(
+    "write",
+    [pipe, device, endless_list, large_reply, no_dict, nothing, junk, bomb],
+)
+def test_what_cannot_be_read_is_no_answer(write):
+    assert "the kernel gave no answer to read" in str(ask(write))

@@ -182,6 +182,14 @@ def _rescaled(w_q, w_k, w_v, w_o, num_heads, removed):
     return *parts[:3], parts[3] * num_heads / (num_heads - len(removed))
 
 
+def _one_after_another(w_q, w_k, w_v, w_o, num_heads, removed):
+    left = np.arange(w_q.shape[1])
+    size = len(left) // num_heads
+    for head in removed:
+        left = np.delete(left, np.s_[head * size : (head + 1) * size])
+    return w_q[:, left], w_k[:, left], w_v[:, left], w_o[left]
+
+
 SMALLER_LAYER = Task(
     call="smaller_layer(w_q, w_k, w_v, w_o, num_heads, removed)",
     reference=_smaller(),
@@ -198,6 +206,12 @@ SMALLER_LAYER = Task(
         ),
         "every num_heads-th column is removed: the columns of a head lie side by side.": _smaller(
             lambda width, heads, removed: ~np.isin(np.arange(width) % heads, removed)
+        ),
+        "heads are removed one after another: once one is gone, those behind it have moved.": (
+            _one_after_another
+        ),
+        "the matrices come in another order: return w_q, w_k, w_v, w_o.": (
+            lambda *arguments: [_smaller()(*arguments)[i] for i in (1, 0, 2, 3)]
         ),
         "only the first head of the list is removed.": _smaller(
             lambda width, heads, removed: _kept_columns(width, heads, removed[:1])
@@ -305,6 +319,21 @@ FEWER_GROUPS = Measurement(
         ),
         "these are mean absolute differences: compare norms.": _loss(
             measure=lambda off, full: np.abs(off).mean()
+        ),
+        "these are means of one ratio per token: take the norm of the whole arrays.": _loss(
+            measure=lambda off, full: np.mean(
+                np.linalg.norm(off, axis=-1) / np.linalg.norm(full, axis=-1)
+            )
+        ),
+        "the queries are averaged, too: only keys and values are shared.": (
+            lambda x, w_q, w_k, w_v, groups: np.array(
+                [
+                    np.linalg.norm(_run(x, *(_pooled(w, g) for w in (w_q, w_k, w_v))) - full)
+                    / np.linalg.norm(full)
+                    for full in [_run(x, w_q, w_k, w_v)]
+                    for g in groups
+                ]
+            )
         ),
         "the layer has one head: it has 8.": _loss(num_heads=1),
     },

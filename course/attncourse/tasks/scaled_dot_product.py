@@ -28,6 +28,13 @@ def _window_cases(rng):
     yield {"length": 3, "window": 7}, "A window longer than the sequence is a plain causal mask."
 
 
+def _sliced(length, window):
+    mask = np.zeros((length, length), dtype=bool)
+    for i in range(length):
+        mask[i, i - window + 1 : i + 1] = True
+    return mask
+
+
 WINDOW_MASK = Task(
     call="window_mask(length, window)",
     reference=_window(lambda back, window: (back >= 0) & (back < window)),
@@ -62,6 +69,7 @@ WINDOW_MASK = Task(
                 & (np.arange(length)[:, None] // window == np.arange(length) // window)
             )
         ),
+        "the first tokens see nothing: i - window + 1 is negative there, and a slice counts that from the end.": _sliced,
         "each token sees only the last one of its window: it sees all of them.": _window(
             lambda back, window: back == window - 1
         ),
@@ -124,7 +132,7 @@ ENTROPY_WEIGHTS = Task(
         "the entropy is counted in bits: use the natural logarithm.": (
             lambda s, wanted: _solve(s, wanted * np.log(2))
         ),
-        "wanted is taken as a share of log(n): it is the entropy itself.": (
+        "the weights are equal: is wanted taken as a share of log(n), or in another unit? It is the entropy itself, in nats.": (
             lambda s, wanted: _solve(s, wanted * np.log(s.shape[-1]))
         ),
         "these weights are mixed with equal ones: divide the scores by a temperature.": _blend,
@@ -192,6 +200,15 @@ def _smallest(weights, k):
     return few / few.sum(axis=-1, keepdims=True)
 
 
+def _by_one_argsort(weights, k):
+    few = np.where(np.argsort(-weights, axis=-1) < k, weights, 0)
+    return few / few.sum(axis=-1, keepdims=True)
+
+
+def _softmax_again(weights, k):
+    return softmax(np.where(weights >= -np.sort(-weights)[:, [k - 1]], weights, -np.inf))
+
+
 def _equal(weights, k):
     return (weights >= -np.sort(-weights)[:, [k - 1]]) / k
 
@@ -208,6 +225,12 @@ KEEP_FEW = Measurement(
         "the first k keys are kept: keep the k with the largest weights in each row.": _few(_first),
         "the smallest weights are kept: keep the largest.": _few(_smallest),
         "the kept keys share the weight equally: keep their weights.": _few(_equal),
+        "argsort gives keys in order, not the rank of each key: use it twice, or np.put_along_axis.": (
+            _few(_by_one_argsort)
+        ),
+        "the kept weights go through softmax again: divide them by their sum.": (
+            _few(_softmax_again)
+        ),
         "the error is not relative: divide by the norm of the full output.": _few(
             _largest, lambda off, full: _norm(off)
         ),

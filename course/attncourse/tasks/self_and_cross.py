@@ -65,6 +65,15 @@ FIND_PATCH = Task(
         "the dot product needs a factor of 2: |w - p|**2 = |w|**2 - 2 w.p + |p|**2.": _patch(
             lambda p, w, s: s * (w @ p.T - (p**2).sum(axis=-1))
         ),
+        "the distance is a sum of absolute differences: square them.": _patch(
+            lambda p, w, s: -s * np.abs(w[:, None] - p).sum(axis=-1)
+        ),
+        "the scores are divided by sqrt(d): multiply by the sharpness alone.": _patch(
+            lambda p, w, s: -s * _squared(w, p) / np.sqrt(p.shape[-1])
+        ),
+        "the softmax runs over the queries: each query shares out one unit, axis=-1.": (
+            lambda p, w, s: softmax(-s * _squared(w, p), axis=0)
+        ),
         "the sharpness is squared as well.": _patch(lambda p, w, s: -(s**2) * _squared(w, p)),
         "the scores are divided by the sharpness: multiply.": _patch(
             lambda p, w, s: -_squared(w, p) / s
@@ -150,6 +159,9 @@ PREFIX_ATTENTION = Task(
                 ((i < prefix) & (j < prefix)) | ((i >= prefix) & (j >= prefix) & (j <= i))
             )
         ),
+        "the last tokens are taken for the prefix: it is the first ones.": _prefix(
+            lambda i, j, prefix: (j <= i) | (j > j.max() - prefix)
+        ),
         "the mask is transposed: rows are queries, columns are keys.": _prefix(
             lambda i, j, prefix: (i <= j) | (i < prefix)
         ),
@@ -160,6 +172,11 @@ PREFIX_ATTENTION = Task(
             lambda i, j, prefix: (j < i) | (j < prefix)
         ),
         "the scores are not scaled: divide by sqrt(d_k).": _unscaled,
+        "the scale is that of x: divide by sqrt(d_k), the length of a query.": (
+            lambda x, w_q, *others: _RIGHT_PREFIX(
+                x, w_q * np.sqrt(w_q.shape[1] / len(w_q)), *others
+            )
+        ),
         "weights and output are swapped: return output first.": (
             lambda *arguments: _RIGHT_PREFIX(*arguments)[::-1]
         ),

@@ -60,6 +60,17 @@ def _after(length, d_model, back, sharpness):
     return _head(masked=False)(length, d_model, back, sharpness) * causal_mask(length)
 
 
+def _by_column(length, d_model, back, sharpness):
+    scores = sharpness * _turned(length, d_model, -back) @ sinusoidal_encoding(length, d_model).T
+    return softmax(np.where(causal_mask(length), scores, -np.inf), axis=0)
+
+
+def _padded(length, d_model, back, sharpness):
+    encoding = sinusoidal_encoding(length, d_model)
+    query = np.concatenate([np.zeros((back, d_model)), encoding])[:length]
+    return softmax(np.where(causal_mask(length), sharpness * query @ encoding.T, -np.inf))
+
+
 HEAD_BACK = Task(
     call="head_back(length, d_model, back, sharpness)",
     reference=_head(),
@@ -76,6 +87,8 @@ HEAD_BACK = Task(
         "the mask comes after the softmax: rows no longer sum to 1.": _after,
         "the first tokens ask for position 0: there, too, the query is turned by -back.": _clipped,
         "the first tokens ask for the last positions: np.roll runs in a circle.": _rolled,
+        "the queries of the first tokens are zeros: there, too, the query is turned by -back.": _padded,
+        "the softmax runs over the queries: each token shares out one unit, axis=-1.": _by_column,
         "the scores are divided by sqrt(d_model): multiply by the sharpness alone.": _head(
             scale=lambda s, d: s / np.sqrt(d)
         ),
@@ -118,19 +131,35 @@ def _by_square(d, base, t, n):
     return _first(_distances(d, base, n, root=False) < t)
 
 
+def _by_nearest(d, base, t, n):
+    return int(_distances(d, base, n).argmin()) + 1
+
+
+def _by_sum(d, base, t, n):
+    encoding = sinusoidal_encoding(n + 1, d, base=base)
+    return _first(np.abs(encoding[1:] - encoding[0]).sum(axis=-1) < t)
+
+
 def _telling(*case):
     """Tell whether a case tells the mistakes apart that numbers drawn at random may hide."""
     found = {rule(*case) for rule in (_by_norm, _by_sines, _by_maximum, _by_square)}
-    return len(found) == 4 and 0 not in found
+    if len(found) < 4 or 0 in found:
+        return False
+    return _by_sum(*case) not in found | {_by_nearest(*case)}
 
 
 def _collision_cases(rng):
     hint = "The distance between the encodings of 0 and k, for k = 1, 2, ..., longest."
-    for d_model, tolerance in ((4, 0.3), (6, 0.5), (2, 0.1), (4, 0.5)):
+    for d_model, tolerance in ((4, 0.3), (6, 0.5), (2, 0.1), (6, 0.4)):
         case = (d_model, float(rng.uniform(10, 40)), tolerance, 4000)
         while d_model > 2 and not _telling(*case):
             case = (d_model, float(rng.uniform(10, 40)), tolerance, 4000)
         yield dict(zip(("d_model", "base", "tolerance", "longest"), case, strict=True)), hint
+    case = dict(zip(("d_model", "base", "tolerance", "longest"), case, strict=True))
+    first = _by_norm(*case.values())
+    yield {**case, "longest": first}, "The offset longest itself is the answer here."
+    yield {**case, "longest": first - 1}, "The first collision is beyond longest here: return 0."
+    yield {**case, "tolerance": 1.2}, "With a large tolerance neighbours collide: return 1."
     yield (
         {"d_model": 8, "base": 10000.0, "tolerance": 0.01, "longest": 50},
         "No two positions collide here: return 0.",
@@ -145,14 +174,24 @@ FIRST_COLLISION = Task(
         "the count begins at 0: neighbours have offset 1.": lambda d, base, t, n: (
             _first(_distances(d, base, n) < t) - 1
         ),
+        "longest itself is an offset, too: the offsets are 1, 2, ..., longest.": (
+            lambda d, base, t, n: _by_norm(d, base, t, n - 1)
+        ),
+        "the offsets begin at 1: neighbours may collide, too.": (
+            lambda d, base, t, n: next(
+                (int(k) for k in np.flatnonzero(_distances(d, base, n) < t) + 1 if k > 1), 0
+            )
+        ),
+        "the offsets end at longest: this is one beyond.": (
+            lambda d, base, t, n: _by_norm(d, base, t, n + 1)
+        ),
+        "the differences are summed: take the norm.": _by_sum,
         "the count is one too large.": lambda d, base, t, n: _first(_distances(d, base, n) < t) + 1,
         "the squared distance is compared: take its root.": _by_square,
         "this is the last offset that is close: return the first.": lambda d, base, t, n: (
             n - _first((_distances(d, base, n) < t)[::-1]) + 1
         ),
-        "this is the nearest offset of all: return the first within the tolerance.": (
-            lambda d, base, t, n: int(_distances(d, base, n).argmin()) + 1
-        ),
+        "this is the nearest offset of all: return the first within the tolerance.": _by_nearest,
         "this is how many offsets are close: return the first.": lambda d, base, t, n: int(
             (_distances(d, base, n) < t).sum()
         ),
@@ -222,6 +261,17 @@ def _clean_keys(content, sizes):
     )
 
 
+def _content_unturned(content, sizes):
+    encoding, rotation = sinusoidal_encoding(40, 32), relative_rotation(-3, 32)
+    found = []
+    for size in sizes:
+        key = encoding + size * content
+        scores = 4 * (encoding @ rotation.T + size * content) @ key.T
+        weights = softmax(np.where(causal_mask(40), scores, -np.inf))
+        found.append(np.diagonal(weights, -3).mean())
+    return np.array(found)
+
+
 NOISY_HEAD = Measurement(
     call="kept",
     reference=_mean_back(),
@@ -255,6 +305,7 @@ NOISY_HEAD = Measurement(
         "the sharpness is missing: multiply the scores by 4.": _mean_back(sharpness=1.0),
         "the rotation has the wrong sign: it is by -3.": _mean_back(back=-3),
         "the content is in the queries only: keys are made of the same x.": _clean_keys,
+        "the content is not turned: turn the whole tokens.": _content_unturned,
         "the encodings are multiplied by the size, too.": _mean_back(
             add=lambda encoding, size, content: size * (encoding + content)
         ),

@@ -28,7 +28,9 @@ def _lines(weigh):
 def _curve(rng, queries, points, bandwidth):
     x = np.sort(rng.uniform(0, 3, points))
     y = np.sin(2 * x) + x + 0.1 * rng.standard_normal(points)
-    return {"x_query": rng.uniform(0, 3, queries), "x": x, "y": y, "bandwidth": bandwidth}
+    x_query = rng.uniform(0, 3, queries)
+    x_query[[0, -1]] = 3.1, -0.1  # beyond the ends, too
+    return {"x_query": x_query, "x": x, "y": y, "bandwidth": bandwidth}
 
 
 def _curve_cases(rng):
@@ -71,6 +73,12 @@ LOCAL_LINES = Task(
         ),
         "this is each line at 0: read it off at x_query.": _intercepts,
         "the slope has the wrong sign: the step is from the mean of x to x_query.": _steps,
+        "the step is taken from 0: it is from the mean of x to x_query.": (
+            lambda q, x, y, b: _line(_gaussian(q, x, b), q + _gaussian(q, x, b) @ x, x, y)
+        ),
+        "each point's weights sum to 1 over the queries: each query's do over the points.": _lines(
+            lambda q, x, b: softmax(-((q[:, None] - x) ** 2) / (2 * b**2), axis=0)
+        ),
         "these are the slopes: return the lines' values at x_query.": (
             lambda q, x, y, b: (
                 _lines(_gaussian)(q + 1, x, y, b) * 0
@@ -88,9 +96,12 @@ LOCAL_LINES = Task(
 # loo-errors
 
 
+def _no_own(scores):
+    return np.where(np.eye(len(scores), dtype=bool), -np.inf, scores)
+
+
 def _left_out(x, bandwidth):
-    scores = -((x[:, None] - x) ** 2) / (2 * bandwidth**2)
-    return softmax(np.where(np.eye(len(x), dtype=bool), -np.inf, scores))
+    return softmax(_no_own(-((x[:, None] - x) ** 2) / (2 * bandwidth**2)))
 
 
 def _errors(weigh, score=lambda error: np.mean(error**2)):
@@ -127,6 +138,12 @@ LOO_ERRORS = Task(
         ),
         "these are sums of squares: divide by the number of points.": _errors(
             _left_out, lambda error: np.sum(error**2)
+        ),
+        "the sums of squares are divided by one less: divide by the number of points.": _errors(
+            _left_out, lambda error: np.sum(error**2) / (len(error) - 1)
+        ),
+        "the distances are not squared: the scores are -d**2 / (2 bandwidth**2).": _errors(
+            lambda x, b: softmax(_no_own(-np.abs(x[:, None] - x) / (2 * b**2)))
         ),
         "these are mean absolute errors: square the errors.": _errors(
             _left_out, lambda error: np.mean(np.abs(error))

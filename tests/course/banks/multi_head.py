@@ -129,6 +129,15 @@ def grouped_split_keys_by_heads(x, w_q, w_k, w_v, num_heads, num_groups):
     return attnbook.merge_heads(out), weights
 
 
+@BANK.right_for("grouped-attention")
+def grouped_by_split(x, w_q, w_k, w_v, num_heads, num_groups):
+    q = np.stack(np.split(x @ w_q, num_heads, axis=1))  # NumPy's loop
+    k, v = (np.stack(np.split(x @ w, num_groups, axis=1)) for w in (w_k, w_v))
+    k, v = (np.repeat(a, num_heads // num_groups, axis=0) for a in (k, v))
+    weights = attnbook.softmax(q @ k.swapaxes(1, 2) / np.sqrt(q.shape[-1]))
+    return np.hstack(weights @ v), weights
+
+
 # smaller-layer
 
 
@@ -209,6 +218,29 @@ def smaller_columns_of_w_o(w_q, w_k, w_v, w_o, num_heads, removed):
 def smaller_without_output(w_q, w_k, w_v, w_o, num_heads, removed):
     keep = ~np.isin(np.repeat(np.arange(num_heads), w_q.shape[1] // num_heads), removed)
     return w_q[:, keep], w_k[:, keep], w_v[:, keep]
+
+
+@BANK.wrong_for("smaller-layer", names="one after another")
+def smaller_one_by_one(w_q, w_k, w_v, w_o, num_heads, removed):
+    d = w_q.shape[1] // num_heads
+    for h in removed:
+        gone = slice(h * d, h * d + d)
+        w_q, w_k, w_v = (np.delete(w, gone, axis=1) for w in (w_q, w_k, w_v))
+        w_o = np.delete(w_o, gone, axis=0)
+    return w_q, w_k, w_v, w_o
+
+
+@BANK.wrong_for("smaller-layer", names="another order")
+def smaller_keys_first(w_q, w_k, w_v, w_o, num_heads, removed):
+    keep = ~np.isin(np.repeat(np.arange(num_heads), w_q.shape[1] // num_heads), removed)
+    return w_k[:, keep], w_q[:, keep], w_v[:, keep], w_o[keep]
+
+
+@BANK.wrong_for("smaller-layer", symptom="changed in place")
+def smaller_sorts_the_list(w_q, w_k, w_v, w_o, num_heads, removed):
+    removed.sort()
+    keep = ~np.isin(np.repeat(np.arange(num_heads), w_q.shape[1] // num_heads), removed)
+    return w_q[:, keep], w_k[:, keep], w_v[:, keep], w_o[keep]
 
 
 # fewer-groups
@@ -387,4 +419,37 @@ def fewer_all_columns(x, w_q, w_k, w_v, groups):
     for g in groups:
         k, v = (np.repeat(w.reshape(16, g, 32 // g).mean(2), 32 // g, axis=1) for w in (w_k, w_v))
         errors.append(np.linalg.norm(run(k, v) - full) / np.linalg.norm(full))
+    return np.array(errors)
+
+
+@BANK.wrong_for("fewer-groups", names="one ratio per token")
+def fewer_mean_of_ratios(x, w_q, w_k, w_v, groups):
+    def run(k, v):
+        layer = attnbook.MultiHeadAttention(w_q=w_q, w_k=k, w_v=v, w_o=np.eye(32), num_heads=8)
+        return layer(x).output
+
+    full, errors = run(w_k, w_v), []
+    for g in groups:
+        k, v = (
+            np.repeat(w.reshape(16, g, 8 // g, 4).mean(2, keepdims=True), 8 // g, axis=2)
+            for w in (w_k, w_v)
+        )
+        change = run(k.reshape(16, 32), v.reshape(16, 32)) - full
+        errors.append(np.mean(np.linalg.norm(change, axis=1) / np.linalg.norm(full, axis=1)))
+    return np.array(errors)
+
+
+@BANK.wrong_for("fewer-groups", names="queries are averaged")
+def fewer_queries_too(x, w_q, w_k, w_v, groups):
+    def run(*matrices):
+        layer = attnbook.MultiHeadAttention(
+            **dict(zip(("w_q", "w_k", "w_v"), matrices, strict=True)), w_o=np.eye(32), num_heads=8
+        )
+        return layer(x).output
+
+    full, errors = run(w_q, w_k, w_v), []
+    for g in groups:
+        means = (w.reshape(16, g, 8 // g, 4).mean(2, keepdims=True) for w in (w_q, w_k, w_v))
+        change = run(*(np.repeat(m, 8 // g, axis=2).reshape(16, 32) for m in means)) - full
+        errors.append(np.linalg.norm(change) / np.linalg.norm(full))
     return np.array(errors)

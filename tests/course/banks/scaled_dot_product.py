@@ -1,5 +1,7 @@
 """Answers to assignment 2."""
 
+import functools
+
 import numpy as np
 from answers import Bank
 
@@ -90,6 +92,30 @@ def window_additive(length, window):
     p = np.arange(length)
     back = p[:, None] - p
     return np.where((back >= 0) & (back < window), 0.0, -np.inf)
+
+
+@BANK.right_for("window-mask")
+@functools.lru_cache
+def window_kept_in_a_cache(length, window):
+    i, j = np.indices((length, length))
+    return ((i - j >= 0) & (i - j < window)).tolist()
+
+
+@BANK.right_for("window-mask")
+def window_by_doubling(length, window):
+    mask = np.ones((1, 1), dtype=bool)
+    while len(mask) < length:
+        zeros = np.zeros_like(mask)
+        mask = np.block([[mask, zeros], [~zeros, mask]])
+    return mask[:length, :length] & ~np.tri(length, k=-window, dtype=bool)
+
+
+@BANK.wrong_for("window-mask", names="the first tokens see nothing")
+def window_by_slices(length, window):
+    mask = np.zeros((length, length), dtype=bool)
+    for i in range(length):
+        mask[i, i - window + 1 : i + 1] = True
+    return mask
 
 
 # entropy-weights
@@ -222,6 +248,43 @@ def entropy_returns_temperatures(scores, wanted):
     return np.exp(mid)
 
 
+@BANK.right_for("entropy-weights")
+def entropy_to_a_millionth(scores, wanted):
+    rows = []
+    for row in scores:
+        low, high, h = 1e-6, 1e6, np.inf
+        while abs(h - wanted) > 1e-6:
+            t = np.sqrt(low * high)
+            w = attnbook.softmax(row / t)
+            h = attnbook.entropy(w)
+            low, high = (t, high) if h < wanted else (low, t)
+        rows.append(w.tolist())
+    return rows
+
+
+@BANK.wrong_for("entropy-weights", names="in another unit")
+def entropy_in_digits(scores, wanted):
+    low, high = np.full((len(scores), 1), -20.0), np.full((len(scores), 1), 20.0)
+    for _ in range(80):
+        mid = (low + high) / 2
+        w = attnbook.softmax(scores / np.exp(mid))
+        flat = attnbook.entropy(w)[:, None] / np.log(10) > wanted
+        low, high = np.where(flat, low, mid), np.where(flat, mid, high)
+    return w
+
+
+@BANK.wrong_for("entropy-weights", symptom="changed in place")
+def entropy_in_place(scores, wanted):
+    scores -= scores.max(axis=1, keepdims=True)
+    low, high = np.full((len(scores), 1), -20.0), np.full((len(scores), 1), 20.0)
+    for _ in range(80):
+        mid = (low + high) / 2
+        w = attnbook.softmax(scores / np.exp(mid))
+        flat = attnbook.entropy(w)[:, None] > wanted
+        low, high = np.where(flat, low, mid), np.where(flat, mid, high)
+    return w
+
+
 # keep-few
 
 
@@ -334,3 +397,19 @@ def keep_one_more(query, key, value, kept):
     few = [np.where(rank <= k, w, 0) for k in kept]
     off = [np.linalg.norm(f / f.sum(axis=1, keepdims=True) @ value - full) for f in few]
     return np.array(off) / np.linalg.norm(full)
+
+
+@BANK.wrong_for("keep-few", names="not the rank")
+def keep_by_one_argsort(query, key, value, kept):
+    full, w = attnbook.scaled_dot_product_attention(query, key, value)
+    few = [np.where((-w).argsort(axis=1) < k, w, 0) for k in kept]
+    off = [np.linalg.norm(f / f.sum(axis=1, keepdims=True) @ value - full) for f in few]
+    return np.array(off) / np.linalg.norm(full)
+
+
+@BANK.wrong_for("keep-few", names="softmax again")
+def keep_softmax_again(query, key, value, kept):
+    full, w = attnbook.scaled_dot_product_attention(query, key, value)
+    rank = (-w).argsort(axis=1).argsort(axis=1)
+    few = [attnbook.softmax(np.where(rank < k, w, -np.inf)) for k in kept]
+    return np.array([np.linalg.norm(f @ value - full) for f in few]) / np.linalg.norm(full)

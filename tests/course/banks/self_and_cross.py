@@ -91,6 +91,23 @@ def patch_transposed(patches, wanted, sharpness):
     return attnbook.softmax(-sharpness * ((wanted[:, None] - patches) ** 2).sum(-1)).T
 
 
+@BANK.wrong_for("find-patch", names="sum of absolute differences")
+def patch_by_absolute(patches, wanted, sharpness):
+    return attnbook.softmax(-sharpness * abs(wanted[:, None] - patches).sum(axis=-1))
+
+
+@BANK.wrong_for("find-patch", names=r"divided by sqrt\(d\)")
+def patch_scaled(patches, wanted, sharpness):
+    distance = ((wanted[:, None] - patches) ** 2).sum(axis=-1)
+    return attnbook.softmax(-sharpness * distance / np.sqrt(patches.shape[1]))
+
+
+@BANK.wrong_for("find-patch", names="over the queries")
+def patch_wrong_axis(patches, wanted, sharpness):
+    distance = ((wanted[:, None] - patches) ** 2).sum(axis=-1)
+    return attnbook.softmax(-sharpness * distance, axis=0)
+
+
 # prefix-attention
 
 
@@ -185,6 +202,21 @@ def prefix_mask_after_softmax(x, w_q, w_k, w_v, prefix):
     mask = attnbook.causal_mask(len(x)) | (np.arange(len(x)) < prefix)
     weights = attnbook.self_attention(x, w_q, w_k, w_v)[1] * mask
     return weights @ (x @ w_v), weights
+
+
+@BANK.wrong_for("prefix-attention", names="last tokens are taken")
+def prefix_at_the_end(x, w_q, w_k, w_v, prefix):
+    mask = attnbook.causal_mask(len(x))
+    mask[:, len(x) - prefix :] = True
+    return attnbook.self_attention(x, w_q, w_k, w_v, mask)
+
+
+@BANK.wrong_for("prefix-attention", names="the scale is that of x")
+def prefix_scale_of_x(x, w_q, w_k, w_v, prefix):
+    mask = attnbook.causal_mask(len(x)) | (np.arange(len(x)) < prefix)
+    scores = (x @ w_q) @ (x @ w_k).T / np.sqrt(x.shape[1])
+    weights = attnbook.softmax(np.where(mask, scores, -np.inf))
+    return weights @ x @ w_v, weights
 
 
 # two-scores

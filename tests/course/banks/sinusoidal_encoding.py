@@ -114,6 +114,29 @@ def back_another_base(length, d_model, back, sharpness):
     return attnbook.scaled_dot_product_attention(q, e, e, mask, scale=sharpness).weights
 
 
+@BANK.right_for("head-back")
+def back_by_turned_keys(length, d_model, back, sharpness):
+    e = attnbook.sinusoidal_encoding(length + back, d_model)  # all moved on by back
+    scores = sharpness * e[:length] @ e[back:].T
+    e = np.exp(scores - scores.max()) * np.tri(length)
+    return (e / e.sum(axis=1, keepdims=True)).tolist()
+
+
+@BANK.wrong_for("head-back", names="first tokens are zeros")
+def back_padded(length, d_model, back, sharpness):
+    e = attnbook.sinusoidal_encoding(length, d_model)
+    q = np.vstack([np.zeros((back, d_model)), e[: length - back]])
+    mask = attnbook.causal_mask(length)
+    return attnbook.scaled_dot_product_attention(q, e, e, mask, scale=sharpness).weights
+
+
+@BANK.wrong_for("head-back", names="over the queries")
+def back_wrong_axis(length, d_model, back, sharpness):
+    e = attnbook.sinusoidal_encoding(length, d_model)
+    scores = sharpness * e @ attnbook.relative_rotation(-back, d_model).T @ e.T
+    return attnbook.softmax(np.where(attnbook.causal_mask(length), scores, -np.inf), axis=0)
+
+
 # first-collision
 
 
@@ -214,6 +237,34 @@ def collision_index_error(d_model, base, tolerance, longest):
 def collision_counts_itself(d_model, base, tolerance, longest):
     e = attnbook.sinusoidal_encoding(longest, d_model, base=base)
     return int(np.argmax(np.linalg.norm(e - e[0], axis=1) < tolerance))
+
+
+@BANK.wrong_for("first-collision", names="longest itself")
+def collision_before_longest(d_model, base, tolerance, longest):
+    e = attnbook.sinusoidal_encoding(longest, d_model, base=base)
+    close = np.linalg.norm(e - e[0], axis=1) < tolerance
+    return next((k for k in range(1, longest) if close[k]), 0)
+
+
+@BANK.wrong_for("first-collision", names="one beyond")
+def collision_beyond_longest(d_model, base, tolerance, longest):
+    e = attnbook.sinusoidal_encoding(longest + 2, d_model, base=base)
+    close = np.linalg.norm(e - e[0], axis=1) < tolerance
+    return next((k for k in range(1, longest + 2) if close[k]), 0)
+
+
+@BANK.wrong_for("first-collision", names="offsets begin at 1")
+def collision_not_of_neighbours(d_model, base, tolerance, longest):
+    e = attnbook.sinusoidal_encoding(longest + 1, d_model, base=base)
+    close = np.linalg.norm(e - e[0], axis=1) < tolerance
+    return next((k for k in range(2, longest + 1) if close[k]), 0)
+
+
+@BANK.wrong_for("first-collision", names="differences are summed")
+def collision_by_sum(d_model, base, tolerance, longest):
+    e = attnbook.sinusoidal_encoding(longest + 1, d_model, base=base)
+    close = abs(e[1:] - e[0]).sum(axis=1) < tolerance
+    return int(np.argmax(close)) + 1 if close.any() else 0
 
 
 # noisy-head
@@ -319,7 +370,7 @@ def noisy_clean_keys(content, sizes):
     return w.diagonal(-3, axis1=1, axis2=2).mean(axis=1)
 
 
-@BANK.wrong_for("noisy-head", symptom="kept")
+@BANK.wrong_for("noisy-head", names="content is not turned")
 def noisy_turned_before_content(content, sizes):
     e = attnbook.sinusoidal_encoding(40, 32)
     x = e + sizes[:, None, None] * content

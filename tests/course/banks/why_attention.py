@@ -112,6 +112,38 @@ def lines_without_return(x_query, x, y, bandwidth):
     w @ y
 
 
+@BANK.right_for("local-lines")
+def lines_by_solve(x_query, x, y, bandwidth):
+    w = np.exp(-((x_query[:, None] - x) ** 2) / (2 * bandwidth**2))
+    design = np.vander(x, 2)
+    left = np.einsum("qk,ki,kj->qij", w, design, design)
+    right = np.einsum("qk,ki,k->qi", w, design, y)
+    slope, at_zero = np.linalg.solve(left, right[..., None])[..., 0].T
+    return tuple(slope * x_query + at_zero)
+
+
+@BANK.wrong_for("local-lines", names="step is taken from 0")
+def lines_without_mean(x_query, x, y, bandwidth):
+    w = attnbook.softmax(-((x_query[:, None] - x) ** 2) / (2 * bandwidth**2))
+    mx, my = w @ x, w @ y
+    return my + (w @ (x * y) - mx * my) / (w @ x**2 - mx**2) * x_query
+
+
+@BANK.wrong_for("local-lines", names="sum to 1 over the queries")
+def lines_wrong_axis(x_query, x, y, bandwidth):
+    w = attnbook.softmax(-((x_query[:, None] - x) ** 2) / (2 * bandwidth**2), axis=0)
+    mx, my = w @ x, w @ y
+    return my + (w @ (x * y) - mx * my) / (w @ x**2 - mx**2) * (x_query - mx)
+
+
+@BANK.wrong_for("local-lines", symptom="Fit a line around")
+def lines_flat_beyond_the_ends(x_query, x, y, bandwidth):
+    q = np.clip(x_query, x.min(), x.max())
+    w = attnbook.softmax(-((q[:, None] - x) ** 2) / (2 * bandwidth**2))
+    mx, my = w @ x, w @ y
+    return my + (w @ (x * y) - mx * my) / (w @ x**2 - mx**2) * (q - mx)
+
+
 # loo-errors
 
 
@@ -216,6 +248,24 @@ def loo_masked_with_nan(x, y, bandwidths):
         s = -((x[:, None] - x) ** 2) / (2 * b**2)
         np.fill_diagonal(s, np.nan)
         out.append(np.mean((attnbook.softmax(s) @ y - y) ** 2))
+    return np.array(out)
+
+
+@BANK.wrong_for("loo-errors", names="divided by one less")
+def loo_unbiased(x, y, bandwidths):
+    out = []
+    for b in bandwidths:
+        w = np.exp(-((x[:, None] - x) ** 2) / (2 * b**2)) * (1 - np.eye(len(x)))
+        out.append(np.sum((w @ y / w.sum(1) - y) ** 2) / (len(x) - 1))
+    return np.array(out)
+
+
+@BANK.wrong_for("loo-errors", names="not squared")
+def loo_distance(x, y, bandwidths):
+    out = []
+    for b in bandwidths:
+        w = np.exp(-abs(x[:, None] - x) / (2 * b**2)) * (1 - np.eye(len(x)))
+        out.append(np.mean((w @ y / w.sum(1) - y) ** 2))
     return np.array(out)
 
 

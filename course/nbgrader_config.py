@@ -7,7 +7,7 @@ ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT))
 
 from attncourse.collecting import NewestUpload  # noqa: E402
-from attncourse.preprocessors import JudgedExecute, SetClassSeed  # noqa: E402
+from attncourse.preprocessors import JudgedExecute, RestoreCells, SetClassSeed  # noqa: E402
 from nbgrader.converters import Autograde, GenerateAssignment  # noqa: E402
 from nbgrader.preprocessors import Execute  # noqa: E402
 
@@ -21,12 +21,17 @@ c.GenerateAssignment.preprocessors = [
     SetClassSeed,
     *GenerateAssignment.preprocessors.default(),
 ]
+c.Autograde.sanitize_preprocessors = [
+    RestoreCells,
+    *Autograde.sanitize_preprocessors.default(),
+]
 c.Autograde.autograde_preprocessors = [
     JudgedExecute if step is Execute else step
     for step in Autograde.autograde_preprocessors.default()
 ]
 c.JudgedExecute.timeout = 30  # seconds for a cell
 c.JudgedExecute.call_timeout = 10  # seconds for one call of a student's function in a test
+c.JudgedExecute.most_seconds = 300  # seconds for a notebook, whatever it does
 
 # Canvas names an upload NAME_STUDENT_NUMBER_FILE, or NAME_LATE_STUDENT_NUMBER_FILE, Moodle
 # NAME_STUDENT_assignsubmission_file_FILE, or without FILE if it is a folder.

@@ -1,4 +1,4 @@
-"""Two steps of nbgrader's: put the class's seed into a release, and grade with two processes.
+"""Steps of nbgrader's: put the class's seed into a release; restore cells; grade in two processes.
 
 Students' cells run in their kernel. Test cells run here, in nbgrader's own process, in the
 wording that the gradebook keeps; of the kernel they see only what its functions return.
@@ -10,10 +10,12 @@ import ast
 import builtins
 import contextlib
 import os
+import time
 
 import numpy as np
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
-from nbformat.v4 import new_code_cell, new_output
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
+from nbformat.v4.nbbase import validate
 from nbgrader import utils
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import Execute, NbGraderPreprocessor
@@ -23,6 +25,7 @@ from attncourse.remote import NoAnswer, Remote
 from attncourse.seeds import VARIABLE, class_seed
 
 PLACE = "CLASS_SEED = 0"
+LOST = "the names of this cell are lost, those of other cells are kept."
 
 
 class SetClassSeed(NbGraderPreprocessor):
@@ -35,6 +38,63 @@ class SetClassSeed(NbGraderPreprocessor):
         return cell, resources
 
 
+class RestoreCells(NbGraderPreprocessor):
+    """Give a submission's cells the roles that the release gave them, and put back what it lacks.
+
+    nbgrader would stop for the whole class at one cell whose role it cannot read, such as the copy
+    of a test.
+    """
+
+    def preprocess(self, nb, resources):
+        """Restore the metadata of known cells, and drop those of others."""
+        names = resources["nbgrader"]
+        with Gradebook(names["db_url"]) as gradebook:
+            notebook = gradebook.find_notebook(names["notebook"], names["assignment"])
+            points = {cell.name: cell.max_score for cell in notebook.grade_cells}
+            solutions = {cell.name for cell in notebook.solution_cells}
+            released = {
+                cell.name: (cell.source, self._role(cell, points, solutions))
+                for cell in notebook.source_cells
+            }
+        found = {}
+        for at, cell in enumerate(nb.cells):
+            about = cell.metadata.pop("nbgrader", None)
+            name = about.get("grade_id") if isinstance(about, dict) else None
+            if isinstance(name, str) and name in released:
+                found[name] = at, cell  # of two, the last one, which ran last
+        last, end = -1, []
+        for name, (source, role) in released.items():
+            at, cell = found.get(name, (-1, None))
+            if cell:
+                cell.metadata["nbgrader"] = role
+            if role["grade"] and (cell is None or at < last):  # moved before what it tests
+                end.append(cell or self._new_cell(source, role, nb.nbformat_minor))
+            last = max(last, at)
+        moved = {id(cell) for cell in end}
+        nb.cells = [cell for cell in nb.cells if id(cell) not in moved] + end
+        return nb, resources
+
+    def _new_cell(self, source, role, minor):
+        new = new_code_cell if role["cell_type"] == "code" else new_markdown_cell
+        cell = new(source, metadata={"nbgrader": role})
+        if minor < 5:
+            del cell["id"]
+        return cell
+
+    def _role(self, cell, points, solutions):
+        role = {
+            "cell_type": cell.cell_type,
+            "checksum": cell.checksum,
+            "grade": cell.name in points,
+            "grade_id": cell.name,
+            "locked": bool(cell.locked),
+            "schema_version": 3,
+            "solution": cell.name in solutions,
+            "task": False,
+        }
+        return {**role, "points": points[cell.name]} if cell.name in points else role
+
+
 class JudgedExecute(Execute):
     """Run students' cells in a kernel, and test cells outside it."""
 
@@ -44,12 +104,17 @@ class JudgedExecute(Execute):
 
     most_restarts = Integer(5, help="kernels that one notebook may use up").tag(config=True)
 
+    most_seconds = Integer(300, help="seconds that one notebook may take in all").tag(config=True)
+
+    most_output = Integer(1_000_000, help="characters that one cell may print").tag(config=True)
+
     def preprocess(self, nb, resources=None, km=None):
         """Execute and judge a notebook."""
         self.interrupt_on_timeout = False  # a loop may catch the interrupt: end the kernel instead
         self.shutdown_kernel = "immediate"
         self.timeout_func = self._seconds
         self._done, self._stuck, self._restarts, self._asked_to_end = [], set(), 0, False
+        self._end = time.monotonic() + self.most_seconds
         names = resources["nbgrader"]
         with Gradebook(names["db_url"]) as gradebook:
             notebook = gradebook.find_notebook(names["notebook"], names["assignment"])
@@ -84,16 +149,24 @@ class JudgedExecute(Execute):
             return None
         return self._tests.get(cell.metadata.nbgrader.get("grade_id"))
 
-    def _run_students_cell(self, cell, index):
+    def _given_up(self):
+        """Say why no more of this notebook is run, or return None."""
         if self._restarts > self.most_restarts:
+            return "the notebook ended too many kernels"
+        return "the notebook took too long" if time.monotonic() > self._end else None
+
+    def _run_students_cell(self, cell, index):
+        if self._given_up():
             return
         try:
             self._run(cell, index)
+            for output in cell.outputs:
+                validate(output, "output")
             self._done.append((cell, index))
-        except (CellTimeoutError, DeadKernelError) as error:
+        except Exception as error:
             kind = type(error).__name__
-            late = "This cell took too long" if kind == "CellTimeoutError" else "The kernel died"
-            message = f"{late}; its names are lost, those of other cells are kept."
+            why = {"CellTimeoutError": "It took too long", "DeadKernelError": "The kernel died"}
+            message = f"{why.get(kind, 'The kernel sent what nobody can read')}; {LOST}"
             cell.outputs = [new_output("error", ename=kind, evalue=message, traceback=[message])]
             self._restart()
 
@@ -127,26 +200,30 @@ class JudgedExecute(Execute):
 
     def _runner(self, name):
         def run(code):
-            if self._restarts > self.most_restarts:
-                raise NoAnswer(f"{name}: not run, since the notebook ended too many kernels.")
+            if self._given_up():
+                raise NoAnswer(f"{name}: not run, since {self._given_up()}.")
             if name in self._stuck:
                 raise NoAnswer(f"{name}: it took too long, or ended the kernel, in a test before.")
             cell = new_code_cell(code, metadata={"attnbook": "call"})
             try:
                 self._run(cell, 0, store_history=False)
-            except (CellTimeoutError, DeadKernelError) as error:
+            except Exception as error:
                 self._stuck.add(name)
                 self._restart()
-                ended = isinstance(error, DeadKernelError)
-                why = "ended the kernel" if ended else f"gave no result in {self.call_timeout} s"
+                late = isinstance(error, CellTimeoutError)
+                why = f"gave no result in {self.call_timeout} s" if late else "ended the kernel"
                 raise NoAnswer(f"{name}: a call {why}. Does a loop never end?") from error
 
         return run
 
     def _run(self, cell, index, **options):
         """Run a cell; raise DeadKernelError also if it asked its kernel to end by exit()."""
-        self._asked_to_end = False
-        self.execute_cell(cell, index, **options)
+        self._asked_to_end, self._printed = False, 0
+        there = self.nb.cells[index]
+        try:
+            self.execute_cell(cell, index, **options)
+        finally:
+            self.nb.cells[index] = there  # a call is no cell of the notebook
         if self._asked_to_end:
             raise DeadKernelError("exit")
 
@@ -156,8 +233,18 @@ class JudgedExecute(Execute):
         self._asked_to_end |= any(found.get("source") == "ask_exit" for found in payloads)
         super().on_cell_executed(**about)
 
+    def output(self, outs, msg, display_id, cell_index):
+        """Keep an output, unless the cell printed too much; the kernel may print for ever."""
+        before, self._printed = self._printed, self._printed + len(str(msg["content"]))
+        if self._printed <= self.most_output:
+            return super().output(outs, msg, display_id, cell_index)
+        if before <= self.most_output:
+            outs.append(new_output("stream", name="stdout", text="... more output is left out\n"))
+        return None
+
     def _seconds(self, cell):
-        return self.call_timeout if cell.metadata.get("attnbook") == "call" else self.timeout
+        limit = self.call_timeout if cell.metadata.get("attnbook") == "call" else self.timeout
+        return max(1, min(limit, self._end - time.monotonic()))
 
     def _restart(self):
         """Begin a kernel anew with the cells that ended well before."""
@@ -167,8 +254,10 @@ class JudgedExecute(Execute):
         self.start_new_kernel()
         self.start_new_kernel_client()
         for cell, index in self._done:
+            if self._given_up():
+                return
             outputs = cell.outputs
             # It ended well before; if it does not now, give up on it.
-            with contextlib.suppress(CellTimeoutError, DeadKernelError):
+            with contextlib.suppress(Exception):
                 self._run(cell, index)
             cell.outputs = outputs

@@ -5,8 +5,10 @@ A submission is made from the release alone: a dict from a cell's name to its ne
 
 from __future__ import annotations
 
+import copy
 import inspect
 import re
+import zlib
 from typing import NamedTuple
 
 from banks import all_banks
@@ -222,6 +224,106 @@ STUDENTS = {
     "spies": (spies, NONE),
     "tampers": (tampers, NONE._replace(first=4, loops=2)),
 }
+
+
+# Odd submissions, of one assignment: what is right gets its points, and grading goes on.
+
+
+def copies_tests(solutions, assignment):
+    """Copy tests, move them, delete them, raise points, invent cells and roles; be right."""
+
+    def change(notebook):
+        cells = notebook["cells"]
+        tests = [cell for cell in cells if role(cell).get("grade") and not role(cell)["solution"]]
+        for number, cell in enumerate(tests):
+            copied = copy.deepcopy({**cell, "id": f"copy-{number}", "source": "pass"})
+            role(copied).update(points=100, schema_version=99)
+            cells.append(copied)
+            role(cell).update(solution=True, locked=False)
+        cells.remove(tests[0])
+        cells.insert(0, cells.pop(cells.index(tests[1])))
+        cells.remove(copied)
+        cells[1]["metadata"]["nbgrader"] = "none"
+        invented = {"grade_id": "bonus", "grade": True, "points": 100, "schema_version": 3}
+        cells.append(a_cell("'20 points'", nbgrader=invented))
+
+    return {**solutions, "*notebook*": change}
+
+
+def dies_often(solutions, assignment):
+    """End more kernels than a notebook may, after a right first task."""
+    second = ASSIGNMENTS[assignment][1]
+
+    def change(notebook):
+        names = [role(cell).get("grade_id") for cell in notebook["cells"]]
+        at = names.index(second)
+        notebook["cells"][at:at] = [a_cell(f"import os\nos._exit({n})") for n in range(1, 5)]
+
+    return {**solutions, "*notebook*": change}
+
+
+def floods(solutions, assignment):
+    """Print thirty million characters, send what is no message, and be right."""
+    flood = """
+for _ in range(30):
+    print("much " * 200_000)
+"""
+    broken = """
+kernel = get_ipython().kernel
+about = {"data": 5, "metadata": [], "transient": {}}
+kernel.session.send(kernel.iopub_socket, "display_data", about, parent=kernel.get_parent())
+kernel.session.send(kernel.iopub_socket, "display_data", {}, parent=kernel.get_parent())
+"""
+
+    def change(notebook):
+        notebook["cells"][2:2] = [a_cell(flood), a_cell(broken)]
+
+    return {**solutions, "*notebook*": change}
+
+
+def stops(solutions, assignment):
+    """Stop the kernel in the first task, and return 10^11 numbers in the second."""
+    first, second, third, *_ = ASSIGNMENTS[assignment]
+    stop = "import os\n    os.kill(os.getpid(), 19)"
+    huge = "return np.broadcast_to(1.0, (10**6, 10**5))"
+    return {
+        first: f"def {called(first)}(*_):\n    {stop}\n",
+        second: f"def {called(second)}(*_):\n    {huge}\n",
+        third: solutions[third],
+    }
+
+
+def unreadable(solutions, assignment):
+    """Hand in what is no notebook."""
+    return {"*notebook*": lambda notebook: "{ no notebook"}
+
+
+def role(cell):
+    """Return what nbgrader knows of a cell."""
+    return cell["metadata"].get("nbgrader", {})
+
+
+def a_cell(source, **metadata):
+    """Make a cell that the release does not have."""
+    return {
+        "cell_type": "code",
+        "execution_count": None,
+        "id": f"new-{zlib.crc32(source.encode())}",
+        "metadata": metadata,
+        "outputs": [],
+        "source": source,
+    }
+
+
+ODD_ASSIGNMENT = "02-scaled-dot-product"
+ODD_STUDENTS = {
+    "copies-tests": (copies_tests, FULL),
+    "dies-often": (dies_often, NONE._replace(first=4, loops=2)),
+    "floods": (floods, FULL),
+    "stops": (stops, NONE._replace(measured=3, read=2)),
+    "unreadable": (unreadable, Points(None, None, None, None, None)),  # the teacher must look
+}
+
 # One for each wrong answer of the longest bank, so that every wrong answer is handed in.
 WRONG_STUDENTS = {
     f"wrong-{number:02}": (wrong(number), NONE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import re
@@ -33,6 +34,10 @@ def cells_of(path):
     return json.loads(path.read_text())["cells"]
 
 
+def graded(student, assignment):
+    return PLAYED / "autograded" / student / assignment / f"{assignment}.ipynb"
+
+
 def master_of(assignment):
     return ROOT / "course" / "source" / assignment / f"{assignment}.ipynb"
 
@@ -51,10 +56,55 @@ def test_a_made_student_gets_the_points_it_must(student, assignment, scores):
     assert {cell: got[cell] for cell in cells} == dict(zip(cells, expected, strict=True))
 
 
+@pytest.mark.parametrize("student", students.ODD_STUDENTS)
+def test_an_odd_submission_gets_the_points_it_must(student, scores):
+    (got,) = scores[student].values()
+    _, expected = students.ODD_STUDENTS[student]
+    assert tuple(got.values())[:5] == expected
+
+
 @every_assignment
 def test_a_written_answer_waits_for_the_teacher_and_an_empty_one_gets_nothing(assignment, scores):
-    for student, waits in (("perfect", None), ("empty", 0)):
+    for student, waits in (("loops", None), ("empty", 0)):
         assert list(scores[student][assignment].values())[-1] == waits
+
+
+@every_assignment
+def test_with_the_teacher_s_points_a_perfect_student_has_all_twenty(assignment, scores):
+    assert sum(scores["perfect"][assignment].values()) == 20
+    with (PLAYED / "scores.csv").open(newline="") as file:
+        rows = {(row["assignment"], row["student_id"]): row for row in csv.DictReader(file)}
+    exported = {
+        student: float(rows[assignment, student]["score"]) for student in ("perfect", "loops")
+    }
+    assert exported == {"perfect": 20, "loops": 13}
+
+
+def test_ten_students_are_graded_in_four_minutes(scores):
+    assert len(students.STUDENTS) == 10
+    seconds = json.loads((PLAYED / "seconds.json").read_text())
+    assert seconds["[!w]*"] < 240  # from the release on, with the odd submissions
+
+
+def test_too_many_kernels_are_told(scores):
+    text = graded("dies-often", students.ODD_ASSIGNMENT).read_text()
+    assert "the notebook ended too many kernels" in text
+
+
+def test_a_flood_of_output_is_cut(scores):
+    path = graded("floods", students.ODD_ASSIGNMENT)
+    assert path.stat().st_size < 2_000_000
+    assert "more output is left out" in path.read_text()
+
+
+@every_assignment
+def test_grading_leaves_the_text_between_the_tests_as_it_was(assignment, scores):
+    released = PLAYED / "release" / assignment / f"{assignment}.ipynb"
+    texts = [
+        ["".join(cell["source"]) for cell in cells_of(path) if cell["cell_type"] == "markdown"][:-1]
+        for path in (released, graded("loops", assignment))
+    ]
+    assert texts[0] == texts[1]
 
 
 @every_assignment
@@ -65,9 +115,10 @@ def test_the_points_of_an_assignment_are_twenty(assignment):
 
 @every_assignment
 def test_edited_tests_are_restored(assignment, scores):
-    graded = PLAYED / "autograded" / "edits-tests" / assignment / f"{assignment}.ipynb"
-    tests = [c for c in cells_of(graded) if "BEGIN HIDDEN TESTS" in "".join(c["source"])]
-    assert len(tests) == 5
+    for student in ("edits-tests", *["copies-tests"] * (assignment == students.ODD_ASSIGNMENT)):
+        cells = cells_of(graded(student, assignment))
+        tests = [c for c in cells if "BEGIN HIDDEN TESTS" in "".join(c["source"])]
+        assert len(tests) == 5
 
 
 @every_assignment
@@ -78,8 +129,7 @@ def test_feedback_tells_what_was_wrong(assignment, scores):
 
 def test_an_endless_loop_is_told(scores):
     for assignment in students.ASSIGNMENTS:
-        graded = PLAYED / "autograded" / "endless" / assignment / f"{assignment}.ipynb"
-        assert "gave no result in 4 s" in graded.read_text()
+        assert "gave no result in 4 s" in graded("endless", assignment).read_text()
 
 
 def test_every_wrong_answer_is_handed_in():

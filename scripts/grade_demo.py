@@ -136,13 +136,15 @@ def play(root: Path, made: dict) -> dict:
     limits = ("timeout=6", "call_timeout=4", "most_restarts=3")
     limits = [f"--JudgedExecute.{limit}" for limit in limits]
     groups = {"wrong-*" if student.startswith("wrong-") else "[!w]*" for student in made}
+    seconds = {}
 
-    def autograde(group):
-        grade(root, "autograde", "*", "--force", *limits, f"--student={group}")
-        return group, time.monotonic() - start
+    def autograde(group, assignments):
+        grade(root, "autograde", assignments, "--force", *limits, f"--student={group}")
+        seconds[group] = time.monotonic() - start  # the last one to end says how long it took
 
-    with ThreadPoolExecutor() as pool:  # each waits for a process of its own
-        seconds = dict(pool.map(autograde, groups))
+    with ThreadPoolExecutor(2) as pool:  # each waits for a process of its own
+        halves = [(group, half) for group in sorted(groups) for half in ("0[135]-*", "0[24]-*")]
+        list(pool.map(autograde, *zip(*halves, strict=True)))
     grade_texts(root, "perfect", 5)
     nbgrader(root, "generate_feedback", "*", "--student=loops", "--force", phrase=PHRASE)
     nbgrader(root, "export", f"--to={root}/scores.csv", phrase=PHRASE)

@@ -7,7 +7,9 @@ ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT))
 
 from attncourse.collecting import NewestUpload  # noqa: E402
-from attncourse.preprocessors import JudgedExecute, RestoreCells, SetClassSeed  # noqa: E402
+from attncourse.executing import JudgedExecute  # noqa: E402
+from attncourse.restoring import RestoreCells  # noqa: E402
+from attncourse.seeding import SetClassSeed  # noqa: E402
 from nbgrader.converters import Autograde, GenerateAssignment  # noqa: E402
 from nbgrader.preprocessors import Execute  # noqa: E402
 

@@ -1,4 +1,4 @@
-"""Steps of nbgrader's: put the class's seed into a release; restore cells; grade in two processes.
+"""A step of nbgrader's grading: run a submission in two processes.
 
 Students' cells run in their kernel. Test cells run here, in nbgrader's own process, in the
 wording that the gradebook keeps; of the kernel they see only what its functions return.
@@ -14,85 +14,28 @@ import time
 
 import numpy as np
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
+from nbformat.v4 import new_code_cell, new_output
 from nbformat.v4.nbbase import validate
 from nbgrader import utils
 from nbgrader.api import Gradebook
-from nbgrader.preprocessors import Execute, NbGraderPreprocessor
+from nbgrader.preprocessors import Execute
 from traitlets import Integer
 
 from attncourse.remote import NoAnswer, Remote
-from attncourse.seeds import VARIABLE, class_seed
+from attncourse.seeds import VARIABLE
 
-PLACE = "CLASS_SEED = 0"
 LOST = "the names of this cell are lost, those of other cells are kept."
 
 
-class SetClassSeed(NbGraderPreprocessor):
-    """Put the class's public seed where the master has a 0."""
-
-    def preprocess_cell(self, cell, resources, index):
-        """Replace the seed in one cell."""
-        if cell.cell_type == "code":
-            cell.source = cell.source.replace(PLACE, f"CLASS_SEED = {class_seed()}")
-        return cell, resources
-
-
-class RestoreCells(NbGraderPreprocessor):
-    """Give a submission's cells the roles that the release gave them, and put back what it lacks.
-
-    nbgrader would stop for the whole class at one cell whose role it cannot read, such as the copy
-    of a test.
-    """
-
-    def preprocess(self, nb, resources):
-        """Restore the metadata of known cells, and drop those of others."""
-        names = resources["nbgrader"]
-        with Gradebook(names["db_url"]) as gradebook:
-            notebook = gradebook.find_notebook(names["notebook"], names["assignment"])
-            points = {cell.name: cell.max_score for cell in notebook.grade_cells}
-            solutions = {cell.name for cell in notebook.solution_cells}
-            released = {
-                cell.name: (cell.source, self._role(cell, points, solutions))
-                for cell in notebook.source_cells
-            }
-        found = {}
-        for at, cell in enumerate(nb.cells):
-            about = cell.metadata.pop("nbgrader", None)
-            name = about.get("grade_id") if isinstance(about, dict) else None
-            if isinstance(name, str) and name in released:
-                found[name] = at, cell  # of two, the last one, which ran last
-        last, end = -1, []
-        for name, (source, role) in released.items():
-            at, cell = found.get(name, (-1, None))
-            if cell:
-                cell.metadata["nbgrader"] = role
-            if role["grade"] and (cell is None or at < last):  # moved before what it tests
-                end.append(cell or self._new_cell(source, role, nb.nbformat_minor))
-            last = max(last, at)
-        moved = {id(cell) for cell in end}
-        nb.cells = [cell for cell in nb.cells if id(cell) not in moved] + end
-        return nb, resources
-
-    def _new_cell(self, source, role, minor):
-        new = new_code_cell if role["cell_type"] == "code" else new_markdown_cell
-        cell = new(source, metadata={"nbgrader": role})
-        if minor < 5:
-            del cell["id"]
-        return cell
-
-    def _role(self, cell, points, solutions):
-        role = {
-            "cell_type": cell.cell_type,
-            "checksum": cell.checksum,
-            "grade": cell.name in points,
-            "grade_id": cell.name,
-            "locked": bool(cell.locked),
-            "schema_version": 3,
-            "solution": cell.name in solutions,
-            "task": False,
-        }
-        return {**role, "points": points[cell.name]} if cell.name in points else role
+def names_from_outside(source: str) -> set[str]:
+    """Return the names that code uses and neither makes nor imports nor has from Python."""
+    made, used = set(dir(builtins)), set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom | ast.Import):
+            made |= {name.asname or name.name for name in node.names}
+        elif isinstance(node, ast.Name):
+            (made if isinstance(node.ctx, ast.Store) else used).add(node.id)
+    return used - made
 
 
 class JudgedExecute(Execute):
@@ -182,19 +125,7 @@ class JudgedExecute(Execute):
     def _namespace(self, source):
         """Give a test the names it uses: the student's ones reach into the kernel."""
         namespace = {"np": np}
-        tree = ast.parse(source)
-        made = {
-            name.asname or name.name
-            for node in ast.walk(tree)
-            if isinstance(node, ast.ImportFrom | ast.Import)
-            for name in node.names
-        } | {
-            node.id
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-        }
-        used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-        for name in sorted(used - made - set(namespace) - set(dir(builtins))):
+        for name in sorted(names_from_outside(source) - set(namespace)):
             namespace[name] = Remote(name, self._runner(name)).resolve()
         return namespace
 

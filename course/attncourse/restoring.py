@@ -1,0 +1,64 @@
+"""A step of nbgrader's before grading: give a submission's cells their roles back."""
+
+from __future__ import annotations
+
+from nbformat.v4 import new_code_cell, new_markdown_cell
+from nbgrader.api import Gradebook
+from nbgrader.preprocessors import NbGraderPreprocessor
+
+
+class RestoreCells(NbGraderPreprocessor):
+    """Give a submission's cells the roles that the release gave them, and put back what it lacks.
+
+    nbgrader would stop for the whole class at one cell whose role it cannot read, such as the copy
+    of a test.
+    """
+
+    def preprocess(self, nb, resources):
+        """Restore the metadata of known cells, and drop those of others."""
+        names = resources["nbgrader"]
+        with Gradebook(names["db_url"]) as gradebook:
+            notebook = gradebook.find_notebook(names["notebook"], names["assignment"])
+            points = {cell.name: cell.max_score for cell in notebook.grade_cells}
+            solutions = {cell.name for cell in notebook.solution_cells}
+            released = {
+                cell.name: (cell.source, self._role(cell, points, solutions))
+                for cell in notebook.source_cells
+            }
+        found = {}
+        for at, cell in enumerate(nb.cells):
+            about = cell.metadata.pop("nbgrader", None)
+            name = about.get("grade_id") if isinstance(about, dict) else None
+            if isinstance(name, str) and name in released:
+                found[name] = at, cell  # of two, the last one, which ran last
+        last, end = -1, []
+        for name, (source, role) in released.items():
+            at, cell = found.get(name, (-1, None))
+            if cell:
+                cell.metadata["nbgrader"] = role
+            if role["grade"] and (cell is None or at < last):  # moved before what it tests
+                end.append(cell or self._new_cell(source, role, nb.nbformat_minor))
+            last = max(last, at)
+        moved = {id(cell) for cell in end}
+        nb.cells = [cell for cell in nb.cells if id(cell) not in moved] + end
+        return nb, resources
+
+    def _new_cell(self, source, role, minor):
+        new = new_code_cell if role["cell_type"] == "code" else new_markdown_cell
+        cell = new(source, metadata={"nbgrader": role})
+        if minor < 5:
+            del cell["id"]
+        return cell
+
+    def _role(self, cell, points, solutions):
+        role = {
+            "cell_type": cell.cell_type,
+            "checksum": cell.checksum,
+            "grade": cell.name in points,
+            "grade_id": cell.name,
+            "locked": bool(cell.locked),
+            "schema_version": 3,
+            "solution": cell.name in solutions,
+            "task": False,
+        }
+        return {**role, "points": points[cell.name]} if cell.name in points else role

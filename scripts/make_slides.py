@@ -15,7 +15,7 @@ import sys
 from html import escape
 from pathlib import Path
 
-from bs4 import BeautifulSoup, NavigableString
+from bs4 import BeautifulSoup, Tag
 
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "_build/html"
@@ -30,14 +30,13 @@ QUIZ = "Open a choice to see whether it is right, and if not, why."
 BESIDE = 1.62  # a picture less wide than this, for its height, has its text beside it
 LEAD = 42  # words that may lead to a formula on a slide
 # What is said of the notebook's cells and its output has no meaning on a slide.
-ASIDE = re.compile(r"\s*\([^()]*\bcells?\b[^()]*\)")
+ASIDE = re.compile(r"\s*\([^()]*\bcell\b[^()]*\)")
 CELLS = re.compile(
-    r"\b(next|last) cells?\b|\bcells? (just )?(above|below)\b|\b[Tt]able below\b"
-    r"|^The cells\b|\bWhere a cell\b|\bprinted\b|\bthis page\b|\bearlier section\b|^\W*The code\b"
+    r"^(The cells|The code|Where a cell)\b|\btable below\b|\bprinted\b|\bearlier section\b"
 )
 ANNOUNCED = re.compile(
     r"^(Here|These two|There are|This is|Python|Write|Check|Try|Measure|Test|Fit|Count|Compare|Feed"
-    r"|Replace|Take|Exchange)\b|\bcompare this\b|\b[Hh]ere is\b"
+    r"|Replace|Take|Exchange)\b|\bcompare this\b"
 )
 PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -104,7 +103,7 @@ def clean(block):
     block = copy.copy(block)
     for part in block.find_all("section"):
         part.name = "div"  # reveal.js takes a section within a slide for another slide
-    for extra in block.select(".headerlink, .section-number, .copybtn"):
+    for extra in block.select(".headerlink, .section-number"):
         extra.decompose()
     for link in block.find_all("a"):
         link.unwrap()
@@ -117,22 +116,18 @@ def inner(block):
     return clean(block).decode_contents().strip()
 
 
-def sentences(paragraph, ends=".?!"):
+def sentences(paragraph):
     """Split a paragraph's HTML into its sentences; what stands in parentheses stays in one."""
-    made, text = [""], ""
-    for part in clean(paragraph).contents:
-        if not isinstance(part, NavigableString):
-            made[-1] += str(part)
-            text += "x"  # an element ends no sentence
-            continue
-        for piece in re.split(rf"(?<=[{ends}])(?=\s)|(?<=[{ends}]\))(?=\s)", str(part)):
-            ended = re.search(rf"[{ends}]\)?\s*$", text) and text.count("(") == text.count(")")
-            if ended and (text[-1].isspace() or piece[:1].isspace()):
-                made.append("")
-                text = ""
-            made[-1] += escape(piece, quote=False)
-            text += piece
-    return [sentence.strip() for sentence in made if sentence.strip()]
+    parts = clean(paragraph).contents
+    elements = (str(part) for part in parts if isinstance(part, Tag))  # they end no sentence
+    text = "".join("\0" if isinstance(part, Tag) else escape(part, quote=False) for part in parts)
+    made = []
+    for piece in re.split(r"(?<=[.?!])\s+|(?<=[.?!]\))\s+", text.strip()):
+        if made and made[-1].count("(") > made[-1].count(")"):
+            made[-1] += " " + piece
+        else:
+            made.append(piece)
+    return [re.sub("\0", lambda _: next(elements), sentence) for sentence in made]
 
 
 def headline_of(cell):
@@ -144,7 +139,7 @@ def figure(cell, blocks):
     (block,) = blocks
     drawn = block.select_one("figure")
     caption = drawn.select_one("figcaption .caption-text")
-    first, *rest = sentences(caption, ".?!:")
+    first, *rest = sentences(caption)
     headline, rest = headline_of(cell), " ".join(rest)
     if headline:
         rest = clean(caption).decode_contents().strip()
@@ -152,11 +147,10 @@ def figure(cell, blocks):
     name = Path(picture["src"]).name
     picture["src"] = "images/" + name
     del picture["loading"]
-    rest = rest[:1].upper() + rest[1:]  # it may have come after a colon
     said = f'\n<p class="said">{rest}</p>' if rest else ""
     beside = " beside" if shape(name) < BESIDE else ""
     body = f'<div class="drawn{beside}">{picture}{said}</div>'
-    return headline or first.rstrip(".:"), body, number(drawn)
+    return headline or first.rstrip("."), body, number(drawn)
 
 
 def shape(name):
@@ -194,7 +188,7 @@ def shown(cell, blocks):
         (".warning", "pitfall"),
     ):
         for block in blocks:
-            if block.name == "div" and block.css.match(kind):
+            if block.css.match(kind):
                 name = clean(block.select_one(".admonition-title"))
                 for count in name.select(".caption-number"):
                     count.replace_with(count.get_text().strip() + ". ")
@@ -202,13 +196,11 @@ def shown(cell, blocks):
                 body = clean(block)
                 body.select_one(".admonition-title").decompose()
                 html = body.decode_contents().strip()
-                html = re.sub(
-                    r"\s+(<em>(?:Symptom|The property that catches it):)", r"</p>\n<p>\1", html
-                )
+                html = re.sub(r"\s+(<em>[^<]+:)", r"</p>\n<p>\1", html)
                 return headline, f'<div class="{title}">{html}</div>'
     for block in blocks:
-        if block.select("table"):
-            return None, str(clean(block.table if block.table else block))
+        if block.table:
+            return None, str(clean(block.table))
     formulas = [i for i, block in enumerate(blocks) if "math" in block.get("class", [])]
     if formulas:
         lead = blocks[formulas[0] - 1]
@@ -246,7 +238,7 @@ def spoken(block, leads_on=True):
     if block.name != "p":
         return str(block)
     kept = [ASIDE.sub("", sentence) for sentence in sentences(block)]
-    kept = [sentence for sentence in kept if not CELLS.search(re.sub("<[^>]+>", "", sentence))]
+    kept = [sentence for sentence in kept if not CELLS.search(sentence)]
     if kept and not leads_on and kept[-1].endswith(":"):
         kept[-1] = kept[-1][:-1] + "."
         if ANNOUNCED.search(kept[-1]):
@@ -274,7 +266,7 @@ def slides(notebook, article):
             here = next((inner(h) for h in headings if h.name != "h1"), place)
             where = here
             if cell["cell_type"] == "markdown":
-                headline, body = (title, "") if not made else text(cell, of_first(found))
+                headline, body = (title, "") if not made else text(cell, found)
             elif found[0].select("figure"):
                 headline, body, count = figure(cell, found)
                 where = f"{here} · {count}"
@@ -329,7 +321,7 @@ def spoken_around(found, to_code):
         if told and block.get_text() != QUIZ:
             leads_on = to_code if following is None else is_said(following)
             parts[headed].append(spoken(block, leads_on))
-        elif block.name == "div" and block.css.match(".proof:not(.theorem, .definition)"):
+        elif block.css.match(".proof:not(.theorem, .definition)"):
             parts[headed].extend(
                 spoken(part) for part in block.find_all(["p", "div"], recursive=False)
             )
@@ -345,12 +337,6 @@ def is_said(block):
 def seen(found):
     """What a figure's alternative text says is what there is to say while it is shown."""
     return [f"<p>{escape(image['alt'])}</p>" for block in found for image in block.select("img")]
-
-
-def of_first(found):
-    """The blocks up to the second heading: the summary's, say, without what follows it."""
-    heads = [i for i, block in enumerate(found) if block.name in ("h2", "h3")]
-    return found[: heads[1]] if len(heads) > 1 else found
 
 
 def html(headline, place, body, notes, first):

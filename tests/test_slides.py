@@ -87,6 +87,7 @@ def test_each_headline_says_something_of_its_own(name, slides):
     headlines = [slide.find(["h1", "h2"]).get_text(" ", strip=True) for slide in slides]
     assert len(set(headlines)) == len(headlines)
     assert headlines[-1] == "Summary"
+    assert slides[-1].select_one(".middle > ul")  # not a formula of what follows in its cell
     questions = [headline for headline in headlines[1:] if headline.endswith("?")]
     assert not questions, "a title of a section; give the cell a headline"
     for cell in cells(name):

@@ -15,7 +15,15 @@ import sys
 from html import escape
 from pathlib import Path
 
-from bs4 import BeautifulSoup, Tag
+from bs4 import BeautifulSoup
+from slide_text import (
+    clean,
+    count_words,
+    inner_html,
+    paragraph,
+    sentences,
+    sentences_without_asides,
+)
 
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "_build/html"
@@ -30,7 +38,6 @@ QUIZ = "Open a choice to see whether it is right, and if not, why."
 BESIDE = 1.62  # a picture less wide than this, for its height, has its text beside it
 LEAD = 42  # words that may lead to a formula on a slide
 # What is said of the notebook's cells and its output has no meaning on a slide.
-ASIDE = re.compile(r"\s*\([^()]*\bcell\b[^()]*\)")
 CELLS = re.compile(
     r"^(The cells|The code|Where a cell)\b|\btable below\b|\bprinted\b|\bearlier section\b"
 )
@@ -96,38 +103,6 @@ def by_cell(notebook, article):
 
 def next_cell(found):
     return next((i for i, block in enumerate(found) if is_cell(block)), len(found))
-
-
-def clean(block):
-    """A copy without links and names, which lead nowhere on a slide."""
-    block = copy.copy(block)
-    for part in block.find_all("section"):
-        part.name = "div"  # reveal.js takes a section within a slide for another slide
-    for extra in block.select(".headerlink, .section-number"):
-        extra.decompose()
-    for link in block.find_all("a"):
-        link.unwrap()
-    for named in [block, *block.find_all(id=True)]:
-        named.attrs.pop("id", None)
-    return block
-
-
-def inner(block):
-    return clean(block).decode_contents().strip()
-
-
-def sentences(paragraph):
-    """Split a paragraph's HTML into its sentences; what stands in parentheses stays in one."""
-    parts = clean(paragraph).contents
-    elements = (str(part) for part in parts if isinstance(part, Tag))  # they end no sentence
-    text = "".join("\0" if isinstance(part, Tag) else escape(part, quote=False) for part in parts)
-    made = []
-    for piece in re.split(r"(?<=[.?!])\s+|(?<=[.?!]\))\s+", text.strip()):
-        if made and made[-1].count("(") > made[-1].count(")"):
-            made[-1] += " " + piece
-        else:
-            made.append(piece)
-    return [re.sub("\0", lambda _: next(elements), sentence) for sentence in made]
 
 
 def headline_of(cell):
@@ -213,18 +188,10 @@ def shown(cell, blocks):
 
 def shorten(lead):
     """Of the text that leads to a formula, the end; all of it is among the notes."""
-    kept = [ASIDE.sub("", sentence) for sentence in sentences(lead)]
-    while len(kept) > 1 and sum(map(words, kept)) > LEAD:
+    kept = sentences_without_asides(lead)
+    while len(kept) > 1 and sum(map(count_words, kept)) > LEAD:
         del kept[0]
     return " ".join(kept)
-
-
-def words(html):
-    """Count the words, a formula as one."""
-    soup = BeautifulSoup(html, "html.parser")
-    for formula in soup.select(".math"):
-        formula.replace_with("x")
-    return len(soup.get_text().split())
 
 
 def spoken(block, leads_on=True):
@@ -237,19 +204,19 @@ def spoken(block, leads_on=True):
         formula.replace_with(copy.copy(formula.math))
     if block.name != "p":
         return str(block)
-    kept = [ASIDE.sub("", sentence) for sentence in sentences(block)]
+    kept = sentences_without_asides(block)
     kept = [sentence for sentence in kept if not CELLS.search(sentence)]
     if kept and not leads_on and kept[-1].endswith(":"):
         kept[-1] = kept[-1][:-1] + "."
         if ANNOUNCED.search(kept[-1]):
             del kept[-1]
-    return f"<p>{' '.join(kept)}</p>" if kept else ""
+    return paragraph(kept)
 
 
 def slides(notebook, article):
     """Yield headline, place in the chapter, body and notes of each slide."""
     place, made, waiting = None, [], []
-    title = inner(article.h1)
+    title = inner_html(article.h1)
     cells = list(by_cell(notebook, article))
     for (cell, found), (following, _) in itertools.pairwise([*cells, ({}, [])]):
         kind = kind_of(cell)
@@ -263,7 +230,7 @@ def slides(notebook, article):
             made[-1][3] += waiting
             waiting = []
         if kind == "slide":
-            here = next((inner(h) for h in headings if h.name != "h1"), place)
+            here = next((inner_html(h) for h in headings if h.name != "h1"), place)
             where = here
             if cell["cell_type"] == "markdown":
                 headline, body = (title, "") if not made else text(cell, found)
@@ -280,7 +247,7 @@ def slides(notebook, article):
             waiting = []
         else:  # right before a slide of code this is about it, else about the slide before
             waiting = [*before, *after]
-        place = inner(headings[-1]) if headings and headings[-1].name != "h1" else place
+        place = inner_html(headings[-1]) if headings and headings[-1].name != "h1" else place
     made[-1][3] += waiting
     for earlier, slide in itertools.pairwise(made):
         if not slide[3]:  # what led to it was said last
@@ -304,9 +271,9 @@ def without_absent(note, drawn):
     aside = r"\s*\(<span[^>]*>(Fig\. [\d.]+\d)</span>\)"
     note = re.sub(aside, lambda found: "" if absent(found[1]) else found[0], note)
     if absent(note):
-        paragraph = BeautifulSoup(note, "html.parser").p
-        kept = [sentence for sentence in sentences(paragraph) if not absent(sentence)]
-        note = f"<p>{' '.join(kept)}</p>" if kept else ""
+        block = BeautifulSoup(note, "html.parser").p
+        kept = [sentence for sentence in sentences(block) if not absent(sentence)]
+        note = paragraph(kept)
     return note
 
 

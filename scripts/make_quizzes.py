@@ -16,6 +16,10 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "book/_ext"))
 import quiz_source  # noqa: E402 - found there only
 
+# What text2qti writes into every manifest, and what holds here.
+PRIVATE = "Private (Copyrighted) - http://en.wikipedia.org/wiki/Copyright"
+LICENCE = "Creative Commons - Attribution - https://creativecommons.org/licenses/by/4.0/"
+
 
 def with_links(text, page, labels):
     """Turn the section that is named after "Read again" into a link."""
@@ -37,9 +41,9 @@ def main(folder):
         labels = quiz_source.sections(ROOT / f"book/{source.stem}.ipynb")
         text = with_links(source.read_text("utf-8"), f"{base}book/{source.stem}.html", labels)
         # Config() reads no file of whoever runs this, so all get the same packages.
-        QTI(Quiz(text, config=Config(), source_name=source.name)).save(
-            folder / f"{source.stem}.zip"
-        )
+        package = QTI(Quiz(text, config=Config(), source_name=source.name))
+        package.imsmanifest_xml = package.imsmanifest_xml.replace(PRIVATE, LICENCE)
+        package.save(folder / f"{source.stem}.zip")
     print(f"{len(sources)} packages in {folder}")
 
 

@@ -11,6 +11,7 @@ from quiz_text import CHAPTERS, QUIZZES, ROOT, quiz_source, words, words_of_sour
 PACKAGES = ROOT / "_build/quizzes"
 QTI = "{http://www.imsglobal.org/xsd/ims_qtiasiv1p2}"
 CP = "{http://www.imsglobal.org/xsd/imsccv1p1/imscp_v1p1}"
+MD = "{http://www.imsglobal.org/xsd/imsmd_v1p2}"
 CANVAS = "{http://canvas.instructure.com/xsd/cccv1p0}"
 BASE = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["html"]["baseurl"]
 
@@ -79,6 +80,13 @@ def test_the_manifest_lists_the_files_and_its_references_lead_somewhere(package)
     assert len(set(resources)) == len(resources) == 2
     for dependency in manifest.iter(f"{CP}dependency"):
         assert dependency.get("identifierref") in resources
+
+
+def test_the_manifest_names_the_licence(package):
+    (rights,) = ET.fromstring(package["imsmanifest.xml"]).iter(f"{MD}rights")
+    said = rights.findtext(f"{MD}description/{MD}string")
+    assert said == ("Creative Commons - Attribution - https://creativecommons.org/licenses/by/4.0/")
+    assert b"rivate" not in package["imsmanifest.xml"]
 
 
 def test_the_settings_are_those_of_the_source(name, package):

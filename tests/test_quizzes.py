@@ -393,10 +393,13 @@ def twice_as_long(question):
         softmax((q @ k.T).astype(float)) @ v
         return Counted.total
 
-    short, long = numbers(question)[:2]
+    bits, short, long = numbers(question)
     assert long == 2 * short
     assert count(7) == 7**2 * (3 + 5)
-    return str(Fraction(count(14), count(7)))
+    query, key = np.ones((2, long, 3), dtype=f"float{bits}")
+    size = (query @ key.T).nbytes
+    assert size == 4 * (query[:short] @ key[:short].T).nbytes == 16e6
+    return f"{Fraction(count(14), count(7))} times, and {size / 1e6:.0f} MB"
 
 
 @check("03", "The scale")

@@ -275,15 +275,17 @@ def shapes(question):
 
 @check("02", "A constant")
 def constant(question):
-    first, second, added = numbers(question)
-    scores = np.array([first, second])
-    np.testing.assert_allclose(softmax(scores + added), softmax(scores))
-    assert np.isclose(np.exp(105.0) / np.exp(102.0), np.exp(3))
+    *value, first, root, added = numbers(question)[:5]
+    scores, value = np.array([first, np.log(root)]), np.array(value, dtype=float)
+    exps = np.exp(scores + added)  # no maximum subtracted
+    output = exps / exps.sum() @ value
+    np.testing.assert_allclose(softmax(scores) @ value, output)
+    np.testing.assert_allclose(exps / exps.sum(), [1 / 4, 3 / 4])
+    assert value.mean() == 6
     assert 709 < np.log(np.finfo(np.float64).max) < 710
     with np.errstate(over="ignore"):
-        assert np.isinf(np.exp(np.float32(105)))
-    assert np.isfinite(np.exp(105.0))
-    return "Nothing"
+        assert np.isinf(np.exp(np.float32(added)))
+    return f"{output:.0f}"
 
 
 @check("02", "Spread of the scores")

@@ -540,11 +540,28 @@ def split(question):
 
 @check("04", "The shortcut")
 def shortcut(question):
-    x = np.arange(48).reshape(4, 12)
-    wrong = x.reshape(4, 4, 3)
-    assert sorted(wrong[0].ravel()) == sorted(x[0])
-    np.testing.assert_array_equal(x.reshape(4, 4, 3).swapaxes(0, 1)[0], x[:, :3])
-    return "All features of token 0, and nothing else"
+    length, width, *wrong_shape = numbers(question)
+    x = rng.standard_normal((length, width))
+    changed = x + np.isin(np.arange(width), (3, 4, 5))
+
+    def wrong(x):
+        return x.reshape(wrong_shape)
+
+    def moved(split):
+        weights = [
+            scaled_dot_product_attention(*[split(each)] * 3).weights for each in (x, changed)
+        ]
+        return [not np.allclose(*heads) for heads in zip(*weights, strict=True)]
+
+    assert wrong(x).shape == split_heads(x, 4).shape
+    np.testing.assert_array_equal(wrong(x).reshape(x.shape), x)
+    weights = scaled_dot_product_attention(*[wrong(x)] * 3).weights
+    np.testing.assert_allclose(weights.sum(axis=-1), 1)
+    assert moved(lambda x: split_heads(x, 4)) == [False, True, False, False]
+    assert moved(wrong) == [True] * 4
+    for token in range(4):  # what the feedback says
+        np.testing.assert_array_equal(wrong(x)[token].ravel(), x[token])
+    return "Change features 3 to 5 of every token"
 
 
 @check("04", "More heads")

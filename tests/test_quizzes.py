@@ -514,10 +514,20 @@ def tired_and_wide(question):
 
 @check("04", "One head, two places")
 def one_head_two_places(question):
-    sun_x, sun_y, house_x, house_y = numbers(question)
-    places = np.array([[sun_x, sun_y], [house_x, house_y]], dtype=float)
-    found = scaled_dot_product_attention(np.ones((1, 3)), np.ones((2, 3)), places).output[0]
-    return f"({found[0]:.0f}, {found[1]:.0f})"
+    places = np.reshape(numbers(question), (2, 2)).astype(float)
+
+    def look(share, places):
+        scores = np.log([[share], [1 - share]])
+        return scaled_dot_product_attention(np.ones((1, 1)), scores, places, scale=1).output[0]
+
+    for share in (0.05, 0.5, 0.75, 0.99):
+        moved = places + np.outer([1 - share, -share], rng.standard_normal(2))
+        assert not np.allclose(moved, places)
+        np.testing.assert_allclose(look(share, moved), look(share, places))
+    one_each = [look(share, places) for share in (1 - 1e-15, 1e-15)]
+    np.testing.assert_allclose(one_each, places)
+    x, y = look(0.5, places)
+    return f"({x:.0f}, {y:.0f}): no, since other places"
 
 
 @check("04", "The scale of a head")

@@ -540,12 +540,22 @@ def scale_of_a_head(question):
 
 @check("04", "Split")
 def split(question):
-    *shape, num_heads = numbers(question)
-    x = rng.standard_normal(shape)
-    halfway = x.reshape(*shape[:2], num_heads, -1)
-    assert halfway.shape == (2, 5, 3, 4)
-    np.testing.assert_array_equal(halfway.swapaxes(1, 2), split_heads(x, num_heads))
-    return code(split_heads(x, num_heads).shape)
+    *shape, batch, head, token, feature, num_heads = numbers(question)
+    x, w = rng.standard_normal((*shape[:2], 9)), rng.standard_normal((9, shape[-1]))
+
+    def entry(w):
+        return split_heads(x @ w, num_heads)[batch, head, token, feature]
+
+    more = np.eye(shape[-1])
+    needed = [c for c, e in enumerate(more) if not np.isclose(entry(w + e), entry(w))]
+    (column,) = needed
+    size = shape[-1] // num_heads
+    alone = x @ w[:, head * size : (head + 1) * size]  # what the loop over heads computes
+    assert np.isclose(alone[batch, token, feature], entry(w))
+    halfway = np.arange(shape[-1]).reshape(num_heads, size)[token, feature]
+    in_turns = np.arange(shape[-1]).reshape(size, num_heads)[feature, head]
+    assert (feature, in_turns, halfway) == (3, 10, 11)  # what is said of the wrong ones
+    return f"Column {column}"
 
 
 @check("04", "The shortcut")

@@ -419,10 +419,14 @@ def scale(question):
 @check("03", "Backwards")
 def backwards(question):
     x, matrices = rng.standard_normal((7, 5)), rng.standard_normal((3, 5, 3))
-    forth, back = self_attention(x, *matrices).output, self_attention(x[::-1], *matrices).output
-    np.testing.assert_allclose(back, forth[::-1])
-    assert not np.allclose(back, forth)
-    return "It is reversed, too"
+    forth, back = self_attention(x, *matrices), self_attention(x[::-1], *matrices)
+    np.testing.assert_allclose(back.output, forth.output[::-1])
+    np.testing.assert_allclose(back.weights, forth.weights[::-1, ::-1])
+    assert not np.allclose(back.output, forth.output)
+    assert not np.allclose(back.weights, forth.weights[::-1])
+    only_rows = forth.weights[::-1] @ (x[::-1] @ matrices[2])
+    assert not np.allclose(only_rows, back.output)  # what the feedback says
+    return "Rows and columns of the weights are reversed"
 
 
 @check("03", "A mask after softmax")

@@ -681,12 +681,13 @@ def frequency(question):
 def moving_on(question):
     here, there, other = numbers(question)
     encoding = sinusoidal_encoding(200, 10)
-    moved = relative_rotation(there - here, 10) @ encoding[other]
-    np.testing.assert_allclose(
-        relative_rotation(there - here, 10) @ encoding[here], encoding[there]
-    )
+    rotation = relative_rotation(there - here, 10)
+    np.testing.assert_allclose(rotation @ encoding[here], encoding[there])
     assert other * there / here == 125
-    (at,) = np.flatnonzero(np.isclose(encoding, moved).all(axis=1))
+    for j, (sine, cosine) in enumerate(encoding[there - here].reshape(5, 2)):
+        block = rotation[2 * j : 2 * j + 2, 2 * j : 2 * j + 2]
+        np.testing.assert_allclose(block, [[cosine, sine], [-sine, cosine]])
+    (at,) = np.flatnonzero(np.isclose(encoding, rotation @ encoding[other]).all(axis=1))
     return str(at)
 
 

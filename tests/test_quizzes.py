@@ -717,11 +717,29 @@ def without_transpose(question):
 
 @check("05", "The wrong axis")
 def wrong_axis(question):
-    x, encoding = np.zeros(numbers(question)[:3]), sinusoidal_encoding(99, 8)
-    added = x + encoding[: len(x), None]
-    assert (added == added[:, :1]).all()
-    assert not np.allclose(added[0], added[1])
-    return "All tokens of a sequence get the same vector"
+    x, encoding = rng.standard_normal(numbers(question)[:3]), sinusoidal_encoding(99, 8)
+
+    def wrong(x):
+        return x + encoding[: len(x), None]
+
+    def right(x):
+        return x + encoding[: x.shape[1]]
+
+    def outputs(x, add):
+        return self_attention(add(x), *[np.eye(8)] * 3).output
+
+    def merely_reversed(add):
+        return np.allclose(outputs(x[:, ::-1], add), outputs(x, add)[:, ::-1])
+
+    added, changed = wrong(x) - x, x + np.eye(5)[2][:, None]
+    assert added.shape == x.shape
+    np.testing.assert_allclose(added, np.broadcast_to(added[:, :1], x.shape))  # one for all
+    np.testing.assert_allclose(np.linalg.norm(added, axis=-1), 2)
+    for add in (wrong, right, np.copy):
+        assert (abs(outputs(changed, add) - outputs(x, add)).max(axis=-1) > 1e-12).all()
+    assert not merely_reversed(right)
+    assert merely_reversed(wrong)
+    return "Reverse the tokens"
 
 
 @check("05", "Rotary")

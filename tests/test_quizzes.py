@@ -185,7 +185,10 @@ def sum_of_recalls(question):
     sums = []
     for states in (shift_register(units, inputs)[200:], trained):
         spans = [np.linalg.qr(a - a.mean(axis=0))[0] for a in (states, past)]
-        sums.append(np.linalg.norm(spans[0].T @ spans[1]) ** 2)
+        shared = (spans[0].T @ spans[1]) ** 2  # of each direction of the state, by each lag
+        assert len(shared) == units
+        assert shared.sum(axis=1).max() <= 1 + 1e-9
+        sums.append(shared.sum())
     assert np.isclose(sums[0], units)  # reached
     assert sums[1] <= units + 1e-9  # by no function of the inputs exceeded
     assert units**2 == 1024

@@ -44,7 +44,7 @@ def test_the_table_has_a_row_for_each_objective_and_numbers_what_tests_it():
         assert table.count(f"| {objective} |") == 1
     assert (
         "| show when attention is kernel regression | [Kernel regression](ex-kernel-regression) "
-        "| 1, 2 |  |" in table
+        "| 1, 2 | 4 |" in table
     )
     assert PAGE.count("```{objectives}") == 1
 

@@ -158,18 +158,19 @@ def numbers(question):
     return [int(number) for number in re.findall(r"\d+", question.text)]
 
 
-@check("01", "Arrows")
-def arrows(question):
+@check("01", "The way back")
+def way_back(question):
     n = 9
     assert question.text.startswith("A sentence has nine words, and so has its translation.")
-    links = {f"{a}{i}": [f"{a}{i + 1}"] for a in "hg" for i in range(n - 1)}
-    links[f"h{n - 1}"], links["x0"] = ["g0"], ["h0"]
-    links[f"g{n - 1}"] = [f"y{n - 1}"]
-    here, steps = "x0", 0
-    while here != f"y{n - 1}":
-        (here,) = links[here]
-        steps += 1
-    return str(steps)
+    links = {f"{a}{i}": f"{a}{i + 1}" for a in "hg" for i in range(n - 1)}
+    links[f"h{n - 1}"] = "g0"
+    start = rng.standard_normal(3)
+    here, state = "h0", start
+    while here != f"g{n - 1}":
+        here, state = links[here], state @ (0.5 * np.eye(3))
+    factor = np.linalg.norm(state) / np.linalg.norm(start)
+    assert (round(0.5**8, 3), round(0.5 / len(links), 2)) == (0.004, 0.03)
+    return f"{factor:.6f}"
 
 
 def shift_register(units, inputs):
@@ -212,16 +213,21 @@ def thirty_bits(question):
     return "taking digits apart is not linear"
 
 
-@check("01", "The way back")
-def way_back(question):
-    w, state = 0.5 * np.eye(3), np.array([1.0, -2.0, 0.5])
-    start = np.linalg.norm(state)
-    for _ in range(20):
-        state = state @ w
-    factor = np.linalg.norm(state) / start
-    assert 0.9e-6 < factor < 1.1e-6
-    assert 0.5 / 20 == 0.025
-    return "a millionth"
+@check("01", "Near or alike")
+def near_or_alike(question):
+    def differ(query, key, sharpness=3):
+        by_dot = softmax(sharpness * query @ key.T)
+        distances = ((query[:, None] - key) ** 2).sum(axis=-1)
+        return not np.allclose(by_dot, softmax(-sharpness * distances / 2))
+
+    def unit(rows):
+        return rows / np.linalg.norm(rows, axis=-1, keepdims=True)
+
+    query, key = rng.standard_normal((7, 5)), rng.standard_normal((11, 5))
+    assert differ(query, key)  # not always
+    assert differ(unit(query), key)  # a query's length does not help
+    assert not differ(query, 2 * unit(key))  # of seven lengths
+    return "When all keys are equally long"
 
 
 @check("01", "No match")

@@ -260,7 +260,9 @@ def all_pairs(question):
     weights = additive_attention(query, key, key, w_query, w_key, w_score).weights
     np.testing.assert_allclose(softmax(np.tanh(found) @ w_score), weights)
     assert weights.shape == (4, 9)
-    return code(found.shape)
+    with pytest.raises(ValueError, match="mismatch"):
+        query @ key.T
+    return f"{code(found.shape)}, and the dot product could not"
 
 
 @check("01", "Reading a heatmap")

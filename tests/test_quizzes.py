@@ -246,7 +246,7 @@ def key_as_value(question):
     after = scaled_dot_product_attention(query, exchanged, exchanged).output
     np.testing.assert_allclose(after, before)
     fixed = scaled_dot_product_attention(query, contents, exchanged).output
-    assert abs(fixed - before).max() > 0.1  # what the feedback says
+    assert not np.allclose(fixed, before)  # what the feedback says
     return "Nothing"
 
 

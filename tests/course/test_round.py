@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import students
+import yaml
 from attncourse.tasks import all_tasks
 
 ROOT = Path(__file__).parents[2]
@@ -114,6 +115,17 @@ def test_the_points_of_an_assignment_are_twenty(assignment):
 
 
 @every_assignment
+def test_the_cell_that_installs_on_colab_comes_through_release_and_grading(assignment, scores):
+    for path in (
+        PLAYED / "release" / assignment / f"{assignment}.ipynb",
+        graded("loops", assignment),
+    ):
+        first = next(cell for cell in cells_of(path) if cell["cell_type"] == "code")
+        assert "".join(first["source"]) == installing_cell(assignment)
+        assert not any(output["output_type"] == "error" for output in first["outputs"])
+
+
+@every_assignment
 def test_edited_tests_are_restored(assignment, scores):
     for student in ("edits-tests", *["copies-tests"] * (assignment == students.ODD_ASSIGNMENT)):
         cells = cells_of(graded(student, assignment))
@@ -174,6 +186,37 @@ def test_a_release_has_the_class_s_seed_and_not_its_phrase(assignment, scores):
 
 
 # The masters as files
+
+
+def installing_cell(assignment):
+    """Return the chapter's cell for Colab, without the line that shortens error messages."""
+    chapter = cells_of(ROOT / "book" / f"{assignment}.ipynb")
+    (found,) = ("".join(c["source"]) for c in chapter if "google.colab" in "".join(c["source"]))
+    return found.removeprefix("%xmode Minimal\n")
+
+
+@every_assignment
+def test_a_master_installs_the_package_on_colab_before_it_imports_it(assignment):
+    code = [
+        "".join(c["source"]) for c in cells_of(master_of(assignment)) if c["cell_type"] == "code"
+    ]
+    assert code[0] == installing_cell(assignment)
+    assert "import attnbook" in code[1]
+
+
+@every_assignment
+def test_a_master_links_its_chapter_on_the_site(assignment):
+    site = yaml.safe_load((ROOT / "_config.yml").read_text())["html"]["baseurl"]
+    assert (ROOT / "book" / f"{assignment}.ipynb").exists()
+    head = "".join(cells_of(master_of(assignment))[0]["source"])
+    title = re.match(r"# Assignment \d: (.+)\n", head)[1]
+    assert f"After the chapter [*{title}*]({site}book/{assignment}.html).\n" in head
+
+
+@every_assignment
+def test_a_master_is_written_as_the_chapters_are(assignment):
+    text = master_of(assignment).read_text()
+    assert text == json.dumps(json.loads(text), indent=1, ensure_ascii=False) + "\n"
 
 
 @every_assignment

@@ -36,6 +36,9 @@ c.JudgedExecute.call_timeout = 10  # seconds for one call of a student's functio
 c.JudgedExecute.most_seconds = 300  # seconds for a notebook, whatever it does
 
 # Canvas names an upload NAME_STUDENT_NUMBER_FILE, or NAME_LATE_STUDENT_NUMBER_FILE, Moodle
-# NAME_STUDENT_assignsubmission_file_FILE, or without FILE if it is a folder.
+# NAME_STUDENT_assignsubmission_file_FILE, and a folder NAME_STUDENT_assignsubmission_file or that
+# with a _ behind it.
 c.ZipCollectApp.collector_plugin = NewestUpload
-c.NewestUpload.named_regexp = r".*?_(?P<student_id>\d+)_(?:(?P<upload>\d+)|assignsubmission_file)_"
+c.NewestUpload.named_regexp = (
+    r".*?_(?P<student_id>\d+)_(?:(?P<upload>\d+)_|assignsubmission_file(?:_|$))"
+)

@@ -110,8 +110,14 @@ def test_a_download_of_moodle_is_collected(course):
     with zipfile.ZipFile(archive / "Attention-Assignment 2-4711.zip", "w") as file:
         file.writestr(f"Jane Doe_123456_assignsubmission_file_/{SECOND}.ipynb", "one")
         file.writestr(f"Max Roe_123457_assignsubmission_file_{SECOND}(1).ipynb", "two")
+        file.writestr(f"Ann Lee_123458_assignsubmission_file/{SECOND}.ipynb", "three")
+        file.writestr(
+            f"Bo Wu_123459_assignsubmission_files/{SECOND}.ipynb", "no upload of Moodle's"
+        )
     nbgrader(course, "zip_collect", SECOND)
-    for student, text in (("123456", "one"), ("123457", "two")):
+    collected = {path.parent.name for path in (course / "submitted").glob(f"*/{SECOND}")}
+    assert collected == {"123456", "123457", "123458"}
+    for student, text in (("123456", "one"), ("123457", "two"), ("123458", "three")):
         path = course / "submitted" / student / SECOND / f"{SECOND}.ipynb"
         assert path.read_text() == text
         shutil.rmtree(path.parents[1])

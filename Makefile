@@ -166,7 +166,7 @@ test-oldest: ## test the package with the oldest NumPy and Matplotlib that pypro
 assignments: $(COURSE)/ready ## make the students' assignments (PHRASE="known to you alone")
 	$(call stage,assign,release the assignments with nbgrader into _build/assignments, \
 	  $(COURSE)/bin/python scripts/assignments.py _build/assignments "$(PHRASE)", \
-	  see nbgrader below)
+	  read the last lines below)
 
 grade-demo: $(COURSE)/ready ## grade made submissions with nbgrader and print the scores
 	@$(COURSE)/bin/python scripts/grade_demo.py _build/grade-demo all

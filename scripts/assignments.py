@@ -4,7 +4,7 @@
 
 PHRASE is known to nobody but you. It decides the data of the hidden tests and, through a seed that
 the release prints, the data to measure on. It is kept in course/class-phrase.txt; without one there
-a random one is made.
+a random one is made. Where students have handed in, another phrase than theirs is refused.
 """
 
 from __future__ import annotations
@@ -55,6 +55,9 @@ if __name__ == "__main__":
     sys.path.insert(0, str(COURSE))
     from attncourse import seeds
 
-    seeds.keep_phrase(" ".join(sys.argv[2:]).strip() or None)
+    try:
+        seeds.keep_phrase(" ".join(sys.argv[2:]).strip() or None)
+    except ValueError as problem:
+        sys.exit(str(problem))
     found = release(COURSE, Path(sys.argv[1]))
     print(f"{len(found)} assignments in {sys.argv[1]}, their class seed is {seeds.class_seed()}")

@@ -9,6 +9,11 @@ from pathlib import Path
 
 VARIABLE = "ATTNBOOK_CLASS"
 FILE = Path(__file__).parents[1] / "class-phrase.txt"
+OTHER_PHRASE = """\
+In course/submitted lies what students handed in, and only the phrase in course/class-phrase.txt \
+can grade that; you gave another one. To go on with this class, give no PHRASE. For the next class \
+first delete course/class-phrase.txt, course/gradebook.db and the folders that nbgrader made in \
+course: release, submitted, autograded, feedback, downloaded."""
 
 
 def phrase() -> str:
@@ -20,7 +25,16 @@ def phrase() -> str:
 
 
 def keep_phrase(given: str | None) -> None:
-    """Keep a phrase for this class: the given one, else the one kept, else a random one."""
+    """Keep a phrase for this class: the given one, else the one kept, else a random one.
+
+    Raises
+    ------
+    ValueError
+        If there are submissions that another phrase has to grade.
+    """
+    kept = FILE.read_text().strip() if FILE.exists() else None
+    if given and kept not in (None, given) and any(FILE.parent.glob("submitted/*/*/*")):
+        raise ValueError(OTHER_PHRASE)
     if given or not FILE.exists():
         FILE.write_text(f"{given or secrets.token_hex(16)}\n")
         FILE.chmod(0o600)

@@ -198,3 +198,23 @@ def test_a_class_has_no_seed_without_a_phrase(monkeypatch, tmp_path):
     assert seeds.class_seed() == first
     seeds.keep_phrase("another")
     assert seeds.class_seed() != first
+
+
+@one_class
+def test_another_phrase_is_refused_where_students_have_handed_in(monkeypatch, tmp_path):
+    monkeypatch.delenv(seeds.VARIABLE)
+    monkeypatch.setattr(seeds, "FILE", tmp_path / "class-phrase.txt")
+    seeds.keep_phrase("first")
+    (tmp_path / "submitted").mkdir()
+    seeds.keep_phrase("mine")  # nobody has handed in yet
+    handed_in = tmp_path / "submitted" / "987" / "01-why-attention" / "01-why-attention.ipynb"
+    handed_in.parent.mkdir(parents=True)
+    handed_in.write_text("{}")
+    with pytest.raises(ValueError, match="To go on with this class, give no PHRASE"):
+        seeds.keep_phrase("other")
+    for same in ("mine", None):
+        seeds.keep_phrase(same)
+        assert seeds.phrase() == "mine"
+    seeds.FILE.unlink()
+    seeds.keep_phrase("other")
+    assert seeds.phrase() == "other"

@@ -1,6 +1,7 @@
 """Set up nbgrader: this folder is the course's root, and our judge runs the tests."""
 
 import sys
+import warnings
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
@@ -12,6 +13,9 @@ from attncourse.restoring import RestoreCells  # noqa: E402
 from attncourse.seeding import SetClassSeed  # noqa: E402
 from nbgrader.converters import Autograde, GenerateAssignment  # noqa: E402
 from nbgrader.preprocessors import Execute  # noqa: E402
+
+# SQLAlchemy says this of nbgrader's own code, whatever students hand in.
+warnings.filterwarnings("ignore", "Object of type <Submitted.*> not in session")
 
 c = get_config()  # noqa: F821 - traitlets gives it
 
@@ -31,6 +35,7 @@ c.Autograde.autograde_preprocessors = [
     JudgedExecute if step is Execute else step
     for step in Autograde.autograde_preprocessors.default()
 ]
+c.JudgedExecute.extra_arguments = ["--log-level=ERROR"]  # a kernel's warnings are about no student
 c.JudgedExecute.timeout = 30  # seconds for a cell
 c.JudgedExecute.call_timeout = 10  # seconds for one call of a student's function in a test
 c.JudgedExecute.most_seconds = 300  # seconds for a notebook, whatever it does

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from nbgrader.api import Gradebook
-from nbgrader.preprocessors import NbGraderPreprocessor
+from nbgrader.preprocessors import ClearHiddenTests, NbGraderPreprocessor
 
 
 class RestoreCells(NbGraderPreprocessor):
     """Give a submission's cells the roles that the release gave them, and put back what it lacks.
 
     nbgrader would stop for the whole class at one cell whose role it cannot read, such as the copy
-    of a test.
+    of a test. Locked cells get the gradebook's text, which has the hidden tests: nbgrader would
+    warn of each, since it differs from the release's. We warn of those that a student changed.
     """
 
     def preprocess(self, nb, resources):
-        """Restore the metadata of known cells, and drop those of others."""
+        """Restore roles and texts of known cells, and drop the roles of others."""
         names = resources["nbgrader"]
         with Gradebook(names["db_url"]) as gradebook:
             notebook = gradebook.find_notebook(names["notebook"], names["assignment"])
@@ -30,18 +31,36 @@ class RestoreCells(NbGraderPreprocessor):
             about = cell.metadata.pop("nbgrader", None)
             name = about.get("grade_id") if isinstance(about, dict) else None
             if isinstance(name, str) and name in released:
-                found[name] = at, cell  # of two, the last one, which ran last
+                found[name] = at, cell, about  # of two, the last one, which ran last
         last, end = -1, []
         for name, (source, role) in released.items():
-            at, cell = found.get(name, (-1, None))
+            at, cell, about = found.get(name, (-1, None, {}))
+            master = self._new_cell(source, role, nb.nbformat_minor)
+            self._tell_changes(names["student"], cell, about, master)
             if cell:
                 cell.metadata["nbgrader"] = role
+                cell.source = source if role["locked"] else cell.source
             if role["grade"] and (cell is None or at < last):  # moved before what it tests
                 end.append(cell or self._new_cell(source, role, nb.nbformat_minor))
             last = max(last, at)
         moved = {id(cell) for cell in end}
         nb.cells = [cell for cell in nb.cells if id(cell) not in moved] + end
         return nb, resources
+
+    def _tell_changes(self, student, cell, about, master):
+        """Warn if a student's cell is not as it was released."""
+        role = master.metadata["nbgrader"]
+        released, _ = ClearHiddenTests(parent=self).preprocess_cell(master, {}, 0)
+        changes = []
+        if cell is None:
+            changes += ["is missing"] if role["grade"] else []
+        elif role["locked"] and cell.source.strip() != released.source.strip():
+            changes.append("was changed")
+        if cell and about.get("points") != role.get("points"):
+            changes.append(f"has {about.get('points')!r:.20} points")
+        for change in changes:
+            name = role["grade_id"]
+            self.log.warning("%s: cell %s %s; the released one counts", student, name, change)
 
     def _new_cell(self, source, role, minor):
         new = new_code_cell if role["cell_type"] == "code" else new_markdown_cell

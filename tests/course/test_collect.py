@@ -5,21 +5,15 @@ from __future__ import annotations
 import csv
 import shutil
 import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
+import canvas_grades
+import grade_demo
 import pytest
 import students
+from nbgrading import BIN, ROOT, begin_course, nbgrader
 
-ROOT = Path(__file__).parents[2]
-sys.path.append(str(ROOT / "scripts"))
-
-import canvas_grades  # noqa: E402
-import grade_demo  # noqa: E402
-
-BIN = ROOT / ".venv-course" / "bin"
-PHRASE = "a phrase for this test"
 FIRST, SECOND = "01-why-attention", "02-scaled-dot-product"
 
 # What Canvas calls an upload, and which notebook is in it. The newest has the largest number.
@@ -46,23 +40,11 @@ INSIDE = {  # each of the zips
 COLLECTED = {"12345": "perfect", "12346": "perfect", "222": "empty", "444": "loops"}
 
 
-def nbgrader(root, *arguments):
-    """Run one command of nbgrader in a course's folder; return what it said."""
-    path = {"PATH": f"{BIN}:/usr/bin:/bin", "ATTNBOOK_CLASS": PHRASE, "HOME": str(root)}
-    command = [BIN / "nbgrader", *arguments]
-    done = subprocess.run(command, cwd=root, env=path, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout + done.stderr
-
-
 @pytest.fixture(scope="session")
 def course(tmp_path_factory):
     """Return a course with a release, and in `made` what students hand in."""
     root = tmp_path_factory.mktemp("course")
-    for name in grade_demo.KEPT:
-        found = ROOT / "course" / name
-        (shutil.copytree if found.is_dir() else shutil.copy)(found, root / name)
-    nbgrader(root, "generate_assignment", FIRST)
+    begin_course(root, FIRST)
     for name in {*UPLOADS.values(), *INSIDE.values()}:
         grade_demo.hand_in(root, name, FIRST, getattr(students, name))
     (root / "submitted").rename(root / "made")

@@ -1,0 +1,30 @@
+"""A course in an empty folder, and the real nbgrader's commands in it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import grade_demo
+
+ROOT = Path(__file__).parents[2]
+BIN = ROOT / ".venv-course" / "bin"
+PHRASE = "a phrase for this test"
+
+
+def nbgrader(root, *arguments):
+    """Run one command of nbgrader in a course's folder; return what it said."""
+    path = {"PATH": f"{BIN}:/usr/bin:/bin", "ATTNBOOK_CLASS": PHRASE, "HOME": str(root)}
+    command = [BIN / "nbgrader", *arguments]
+    done = subprocess.run(command, cwd=root, env=path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def begin_course(root, assignment):
+    """Copy what a course is made of into a folder, and release one assignment there."""
+    for name in grade_demo.KEPT:
+        found = ROOT / "course" / name
+        (shutil.copytree if found.is_dir() else shutil.copy)(found, root / name)
+    nbgrader(root, "generate_assignment", assignment)

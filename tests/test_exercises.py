@@ -155,6 +155,21 @@ def test_a_helper_that_takes_other_arguments_is_not_taken_for_the_answer():
         assert "A function that your answer calls" in verdict("softmax", answer)
 
 
+def test_an_answer_that_is_not_written_yet_gets_no_hint_at_a_mistake():
+    def empty(x):
+        raise NotImplementedError
+
+    said = "softmax: my_softmax(x) is not written yet: it raised NotImplementedError."
+    assert verdict("softmax", empty) == said
+
+
+def test_an_error_without_words_is_told_without_a_colon():
+    def bare(x):
+        raise KeyError
+
+    assert verdict("softmax", bare).startswith("softmax: my_softmax(x) raised KeyError. ")
+
+
 @every_exercise
 def test_the_call_names_the_arguments_in_their_order(name):
     for arguments in cases_of(name):

@@ -67,11 +67,14 @@ def same(got, expected, exact_zeros=False):
 
 def describe_error(exercise, answer, arguments, error, hint):
     """Say what an answer raised, and what may have caused it."""
+    told = ": ".join(filter(None, [type(error).__name__, str(error).rstrip(". ")]))
+    if isinstance(error, NotImplementedError):
+        return f"{exercise.call} is not written yet: it raised {told}."
     clues = [*exercise.clues.items(), *_CLUES.items()]  # the exercise's own come first
     clue = next((clue for words, clue in clues if re.search(words, str(error))), hint)
     if isinstance(error, TypeError) and not _takes(answer, arguments):
         clue = f"Your function gets: {', '.join(arguments)}."
-    return f"{exercise.call} raised {type(error).__name__}: {str(error).rstrip('. ')}. {clue}"
+    return f"{exercise.call} raised {told}. {clue}"
 
 
 def _takes(function, arguments):

@@ -117,9 +117,10 @@ class JudgedExecute(Execute):
         try:
             exec(compile(source, "test", "exec"), self._namespace(source))
         except (Exception, NoAnswer) as error:
-            text = str(error) or "this does not hold"
-            kind = type(error).__name__
-            message = text if kind in ("WrongAnswer", "NoAnswer") else f"{kind}: {text}"
+            kind, told = type(error).__name__, getattr(error, "told", None)
+            text = told or str(error) or "this does not hold"
+            plain = told or kind in ("WrongAnswer", "NoAnswer")
+            message = text if plain else f"{kind}: {text}"
             cell.outputs = [new_output("error", ename=kind, evalue=text, traceback=[message])]
 
     def _namespace(self, source):

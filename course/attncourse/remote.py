@@ -78,6 +78,7 @@ class Remote:
         return reply, arrays
 
     def _raise(self, kind, message, fits):
+        """Raise what the function raised; ``told`` is what to tell if no checker catches it."""
         if not fits:  # so that a checker sees which arguments the function does not take
             self.__signature__ = inspect.Signature([])
         found = getattr(builtins, str(kind), None)
@@ -86,6 +87,10 @@ class Remote:
             error = found(message) if known else RuntimeError(f"{kind}: {message}")
         except TypeError:  # some errors are not made of one message
             error = RuntimeError(f"{kind}: {message}")
+        raised = ": ".join(filter(None, [str(kind), str(message)]))
+        error.told = f"your function {self.name} raised {raised}"
+        if kind == "NotImplementedError":
+            error.told = f"{self.name} is not written yet: it raised {raised}"
         raise error
 
 

@@ -78,6 +78,38 @@ def test_a_function_is_judged_through_the_bridge():
         judge("window-mask", from_kernel(lambda length: None))
 
 
+def raising(error):
+    def window_mask(length, window):
+        raise error
+
+    return from_kernel(window_mask)
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (NotImplementedError(), "value is not written yet: it raised NotImplementedError"),
+        (ValueError("no: good"), "your function value raised ValueError: no: good"),
+        (KeyError(), "your function value raised KeyError"),
+        (SystemExit(3), "your function value raised SystemExit: 3"),
+    ],
+    ids=repr,
+)
+def test_what_a_function_raised_is_told_as_the_student_s(error, told):
+    with pytest.raises(Exception) as caught:  # noqa: PT011 - of several kinds
+        raising(error)(4, 2)
+    assert caught.value.told == told
+
+
+def test_a_judge_says_that_a_function_is_not_written_yet():
+    with pytest.raises(WrongAnswer) as caught:
+        judge("window-mask", raising(NotImplementedError()))
+    said = "window-mask: window_mask(length, window) is not written yet: it raised "
+    assert str(caught.value) == f"{said}NotImplementedError."
+    with pytest.raises(WrongAnswer, match=r"raised ZeroDivisionError\. Token"):
+        judge("window-mask", raising(ZeroDivisionError()))
+
+
 def test_a_list_that_a_function_changed_is_told():
     def smaller_layer(w_q, w_k, w_v, w_o, num_heads, removed):
         removed.sort()

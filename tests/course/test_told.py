@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import grade_demo
@@ -15,12 +16,21 @@ TESTS = ("window-mask-right", "window-mask-loops", "entropy-weights-right")
 TESTS += ("keep-few-numbers", "keep-few-reading")
 
 
+def raises(solutions, assignment):
+    """Raise an error in the first task, and return too little in the second."""
+    return {
+        "window-mask": "def window_mask(length, window):\n    return [][length]\n",
+        "entropy-weights": "def entropy_weights(scores, wanted):\n    return scores[0]\n",
+    }
+
+
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
     root = tmp_path_factory.mktemp("course")
     begin_course(root, ASSIGNMENT)
     for name in (*HONEST, "edits_tests", "copies_tests"):
         grade_demo.hand_in(root, name, ASSIGNMENT, getattr(students, name))
+    grade_demo.hand_in(root, "raises", ASSIGNMENT, raises)
     return root
 
 
@@ -54,3 +64,35 @@ def test_nothing_else_is_warned_of_students_who_tamper(told):
     for student in ("edits_tests", "copies_tests"):
         assert "checksum" not in told[student]
         assert "Warning" not in told[student]
+
+
+# What students read
+
+
+def said_below(course, student):
+    """Return the error below each test of a student's graded notebook, by the test's name."""
+    path = course / "autograded" / student / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
+    return {
+        grade_demo.name_of(cell): output["traceback"]
+        for cell in json.loads(path.read_text())["cells"]
+        for output in cell.get("outputs", [])
+        if output["output_type"] == "error" and grade_demo.name_of(cell) in TESTS
+    }
+
+
+def test_an_answer_left_empty_is_called_not_written_yet(course, told):
+    found = said_below(course, "empty")
+    assert list(found) == list(TESTS)
+    for test, name in (("window-mask-right", "window_mask"), (TESTS[2], "entropy_weights")):
+        assert found[test] == [f"{name} is not written yet: it raised NotImplementedError"]
+    (loops,) = found["window-mask-loops"]
+    assert "window_mask(length, window) is not written yet" in loops
+    for test in TESTS[3:]:
+        assert "is not defined: is its cell left empty?" in found[test][0]
+
+
+def test_what_a_student_s_function_raises_is_told_as_its_own(course, told):
+    found = said_below(course, "raises")
+    (first,) = found["window-mask-right"]
+    assert first == "your function window_mask raised IndexError: list index out of range"
+    assert found["entropy-weights-right"] == ["AssertionError: this does not hold"]

@@ -95,19 +95,40 @@ def scores(root: Path) -> dict:
     return found
 
 
+LEGEND = """\
+1 and 2: the functions of tasks 1 and 2 (4 points each); +l: task 1 without a loop in Python (2);
+m: the numbers measured in task 3 (3); r: what is read off them (2); w: the text of task 4 (5).
+A ? waits for the teacher, who has graded the texts of perfect. No number: nothing handed in.
+"""
+
+
 def table(found: dict) -> str:
-    """Return the scores as a table: task 1, its loops, task 2, measured, read off, written."""
-    width = max(map(len, found))
+    """Return the scores as a table with a legend, and what each made student does."""
+    shown, folded = fold(found)
+    width = max(map(len, shown))
     head = "".join(f" {assignment[:2]:^17}" for assignment in students.ASSIGNMENTS)
     lines = [f"{'':{width}}{head} sum", f"{'':{width}}" + "  1 +l  2  m  r  w" * 5]
-    for student in found:
+    for student in shown:
         line, total = f"{student:{width}}", 0
         for assignment in students.ASSIGNMENTS:
             points = found[student].get(assignment, {}).values()
             line += "".join("  ?" if p is None else f"{p:3.0f}" for p in points) or " " * 18
             total += sum(p or 0 for p in points)
         lines.append(f"{line} {total:3.0f}")
-    return "\n".join([*lines, "w: written, ? means that it waits for the teacher"])
+    made = students.STUDENTS | students.ODD_STUDENTS | students.WRONG_STUDENTS
+    does = [f"{name:{width}}  {made[name][0].__doc__.splitlines()[0]}" for name in shown]
+    return "\n".join([*lines, *folded, "", LEGEND, *does])
+
+
+def fold(found: dict) -> tuple[list[str], list[str]]:
+    """Return whose scores a table shows, and a line for those with wrong answers if all get 0."""
+    wrong = [student for student in found if student in students.WRONG_STUDENTS]
+    points = [p for student in wrong for got in found[student].values() for p in got.values()]
+    if not wrong or any(p != 0 for p in points):
+        return list(found), []
+    answers = sum(map(len, students.WRONG.values()))
+    line = f"{len(wrong)} students who hand in the banks' wrong answers, all {answers} of them: "
+    return [student for student in found if student not in wrong], [f"{line}0 points each"]
 
 
 def grade(root: Path, *command: str) -> None:

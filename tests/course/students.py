@@ -198,6 +198,7 @@ def wrong(number):
     """Make a student who hands in the wrong answer of this number to every task."""
 
     def hand_in(solutions, assignment):
+        """Hand in a wrong answer of the bank to every task."""
         first, second, third, variable, read = ASSIGNMENTS[assignment]
         cells = {}
         for task in (first, second):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import csv
 import io
 import json
@@ -10,6 +11,7 @@ import subprocess
 import zipfile
 from pathlib import Path
 
+import grade_demo
 import pytest
 import students
 import yaml
@@ -19,6 +21,7 @@ ROOT = Path(__file__).parents[2]
 COURSE = ROOT / ".venv-course" / "bin" / "python"
 PLAYED = ROOT / "_build" / "grade-demo"
 EVERYBODY = students.STUDENTS | students.WRONG_STUDENTS
+PLAYERS = students.STUDENTS | students.ODD_STUDENTS | students.WRONG_STUDENTS
 
 every_assignment = pytest.mark.parametrize("assignment", students.ASSIGNMENTS)
 
@@ -148,6 +151,46 @@ def test_every_wrong_answer_is_handed_in():
     longest = max(len(found) for found in students.WRONG.values())
     assert len(students.WRONG_STUDENTS) == longest
     assert set(students.WRONG) == set(all_tasks())
+
+
+# What the demo prints
+
+
+def all_scores():
+    """Return scores that made students may have, without grading."""
+    cells = ("first", "loops", "second", "measured", "read", "text")
+    row = {name: dict.fromkeys(cells, 0.0) for name in students.ASSIGNMENTS}
+    odd = {students.ODD_ASSIGNMENT: dict.fromkeys(cells)}
+    return {name: copy.deepcopy(odd if name in students.ODD_STUDENTS else row) for name in PLAYERS}
+
+
+def test_the_table_says_what_its_columns_are_and_what_each_student_does():
+    text = grade_demo.table(all_scores())
+    _, head, *_ = text.splitlines()
+    assert set(head.split()) == {"1", "+l", "2", "m", "r", "w"}
+    points = dict(zip(students.Points._fields, students.FULL, strict=True)) | {"text": 5}
+    named = re.findall(r"\((\d)(?: points each)?\)", text)
+    each = [points[name] for name in ("first", "loops", "measured", "read", "text")]
+    assert [int(number) for number in named] == each
+    for name, (made, _) in (students.STUDENTS | students.ODD_STUDENTS).items():
+        assert re.search(rf"(?m)^{name} +{re.escape(made.__doc__.splitlines()[0])}$", text), name
+
+
+def test_the_table_folds_wrong_answers_that_get_nothing():
+    text = grade_demo.table(all_scores())
+    wrong = sum(len(found) for found in students.WRONG.values())
+    line = f" students who hand in the banks' wrong answers, all {wrong} of them: 0 points each"
+    assert f"{len(students.WRONG_STUDENTS)}{line}" in text.splitlines()
+    assert "wrong-" not in text
+
+
+def test_the_table_shows_wrong_answers_if_one_gets_a_point():
+    found = all_scores()
+    found["wrong-07"][students.ODD_ASSIGNMENT]["measured"] = 3.0
+    text = grade_demo.table(found)
+    assert "0 points each" not in text
+    assert re.search(r"(?m)^wrong-07 .* 3$", text)
+    assert re.search(r"(?m)^wrong-08 .* 0$", text)
 
 
 # What a release shows

@@ -10,6 +10,7 @@ sys.path.insert(0, str(ROOT))
 from attncourse.collecting import NewestUpload  # noqa: E402
 from attncourse.executing import JudgedExecute  # noqa: E402
 from attncourse.restoring import RestoreCells  # noqa: E402
+from attncourse.returning import ReleaseFeedback  # noqa: E402
 from attncourse.seeding import SetClassSeed  # noqa: E402
 from nbgrader.converters import Autograde, GenerateAssignment  # noqa: E402
 from nbgrader.preprocessors import Execute  # noqa: E402
@@ -47,3 +48,4 @@ c.ZipCollectApp.collector_plugin = NewestUpload
 c.NewestUpload.named_regexp = (
     r".*?_(?P<student_id>\d+)_(?:(?P<upload>\d+)_|assignsubmission_file(?:_|$))"
 )
+c.ExchangeFactory.release_feedback = ReleaseFeedback

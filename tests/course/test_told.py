@@ -14,6 +14,7 @@ ASSIGNMENT = "02-scaled-dot-product"
 HONEST = ("perfect", "empty")
 TESTS = ("window-mask-right", "window-mask-loops", "entropy-weights-right")
 TESTS += ("keep-few-numbers", "keep-few-reading")
+SUBMITTED = {"timestamp.txt": "2026-01-31 12:00:00.000000 UTC", "submission_secret.txt": "secret"}
 
 
 def raises(solutions, assignment):
@@ -31,6 +32,8 @@ def course(tmp_path_factory):
     for name in (*HONEST, "edits_tests", "copies_tests"):
         grade_demo.hand_in(root, name, ASSIGNMENT, getattr(students, name))
     grade_demo.hand_in(root, "raises", ASSIGNMENT, raises)
+    for name, text in SUBMITTED.items():  # one of them through the exchange
+        (root / "submitted" / "perfect" / ASSIGNMENT / name).write_text(text)
     return root
 
 
@@ -96,3 +99,19 @@ def test_what_a_student_s_function_raises_is_told_as_its_own(course, told):
     (first,) = found["window-mask-right"]
     assert first == "your function window_mask raised IndexError: list index out of range"
     assert found["entropy-weights-right"] == ["AssertionError: this does not hold"]
+
+
+def test_feedback_is_released_to_those_who_handed_in_through_the_exchange(course, told):
+    exchange = course / "exchange"
+    exchange.mkdir(mode=0o777)
+    exchange.chmod(0o777)
+    for student in HONEST:
+        nbgrader(course, "generate_feedback", ASSIGNMENT, f"--student={student}")
+    text = nbgrader(course, "release_feedback", ASSIGNMENT, f"--Exchange.root={exchange}")
+    (page,) = (exchange / "attention" / "feedback").glob("*.html")
+    pages = {
+        name: course / "feedback" / name / ASSIGNMENT / f"{ASSIGNMENT}.html" for name in HONEST
+    }
+    assert page.read_bytes() == pages["perfect"].read_bytes()
+    named = re.findall("give the student (.*)", text)
+    assert named == [str(pages["empty"])]

@@ -52,5 +52,7 @@ def judge_value(name: str, measured, read=None) -> None:
     expected = task.read(rng, *arguments.values())
     number = np.asarray(read)
     if number.shape or number.dtype.kind not in "iuf" or not np.isclose(number, expected):
-        raise WrongAnswer(f"{name}: the number read off is not the class's: {task.how}.")
+        raise WrongAnswer(
+            f"{name}: the number read off is not the one for your class's data: {task.how}."
+        )
     return None

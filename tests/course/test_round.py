@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import csv
 import io
@@ -275,3 +276,12 @@ def test_the_master_s_cells_are_short_and_clean(assignment):
     names = [cell["metadata"].get("nbgrader", {}).get("grade_id") for cell in cells]
     named = [name for name in names if name]
     assert len(set(named)) == len(named)
+
+
+@every_assignment
+def test_a_visible_check_says_what_it_expects(assignment):
+    for cell in cells_of(master_of(assignment)):
+        if cell["metadata"].get("nbgrader", {}).get("grade") and cell["cell_type"] == "code":
+            shown = re.sub(r"(?s)### BEGIN HIDDEN.*", "", "".join(cell["source"]))
+            for node in ast.walk(ast.parse(shown)):
+                assert not isinstance(node, ast.Assert) or node.msg, ast.unparse(node)

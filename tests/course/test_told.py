@@ -98,7 +98,7 @@ def test_what_a_student_s_function_raises_is_told_as_its_own(course, told):
     found = said_below(course, "raises")
     (first,) = found["window-mask-right"]
     assert first == "your function window_mask raised IndexError: list index out of range"
-    assert found["entropy-weights-right"] == ["AssertionError: this does not hold"]
+    assert found["entropy-weights-right"] == ["AssertionError: 0.9 for the larger score"]
 
 
 def test_feedback_is_released_to_those_who_handed_in_through_the_exchange(course, told):

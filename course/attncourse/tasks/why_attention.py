@@ -26,10 +26,11 @@ def _lines(weigh):
 
 
 def _curve(rng, queries, points, bandwidth):
-    x = np.sort(rng.uniform(0, 3, points))
+    # Spread, and about 0: lines from means of squares are right in float32, too.
+    x = np.linspace(-1.5, 1.5, points) + rng.uniform(-1, 1, points) / points
     y = np.sin(2 * x) + x + 0.1 * rng.standard_normal(points)
-    x_query = rng.uniform(0, 3, queries)
-    x_query[[0, -1]] = 3.1, -0.1  # beyond the ends, too
+    x_query = rng.uniform(-1.5, 1.5, queries)
+    x_query[[0, -1]] = 1.6, -1.6  # beyond the ends, too
     return {"x_query": x_query, "x": x, "y": y, "bandwidth": bandwidth}
 
 

@@ -702,17 +702,6 @@ def moving_on(question):
     return str(at)
 
 
-@check("05", "Before and after")
-def before_and_after(question):
-    center, other = numbers(question)
-    for d_model in (2, 10, 64):
-        encoding = sinusoidal_encoding(40, d_model)
-        products = encoding @ encoding[center]
-        alike = np.flatnonzero(np.isclose(products, products[other]))
-        assert set(alike) == {other, 2 * center - other}
-    return str(2 * center - other)
-
-
 @check("05", "Without the transpose")
 def without_transpose(question):
     encoding, back = sinusoidal_encoding(20, 16), relative_rotation(-1, 16)
@@ -751,6 +740,21 @@ def wrong_axis(question):
     assert not merely_reversed(right)
     assert merely_reversed(wrong)
     return "Reverse the tokens"
+
+
+@check("05", "A learned table")
+def learned_table(question):
+    one, other = np.reshape(numbers(question), (2, 2))
+    assert np.ptp(one) == np.ptp(other)
+    for d_model in (2, 10, 384):
+        table = sinusoidal_encoding(128, d_model)
+        assert np.isclose(table[one[0]] @ table[one[1]], table[other[0]] @ table[other[1]])
+    rows = pretrained.position_table()
+    unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    cosines = [unit[i] @ unit[j] for i, j in (one, other)]
+    (both,) = (choice for choice in question.choices if choice.text.startswith("In both"))
+    assert re.findall(r"-?0\.\d\d", both.misconception) == [f"{c:.2f}" for c in cosines]
+    return "In that of the formula"
 
 
 @check("05", "Rotary")

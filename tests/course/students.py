@@ -18,7 +18,7 @@ ASSIGNMENTS = {
     "01-why-attention": ("local-lines", "loo-errors", "sharp-enough", "mean_weight", "needed"),
     "02-scaled-dot-product": ("window-mask", "entropy-weights", "keep-few", "errors", "enough"),
     "03-self-and-cross": ("find-patch", "prefix-attention", "two-scores", "found", "lead"),
-    "04-multi-head": ("grouped-attention", "smaller-layer", "fewer-groups", "errors", "gain"),
+    "04-multi-head": ("grouped-attention", "smaller-layer", "fewer-groups", "errors", "ratio"),
     "05-sinusoidal-encoding": ("head-back", "first-collision", "noisy-head", "kept", "breaks"),
 }
 DATA = {

@@ -258,6 +258,11 @@ def _in_turns(w, groups):
     return np.broadcast_to(heads.mean(axis=1, keepdims=True), heads.shape).reshape(w.shape)
 
 
+def _flattened(w, groups):
+    columns = w.reshape(len(w), groups, -1)
+    return np.broadcast_to(columns.mean(axis=2, keepdims=True), columns.shape).reshape(w.shape)
+
+
 def _take_first(heads, axis, keepdims):
     return heads[:, :, :1]
 
@@ -284,7 +289,7 @@ def _same(w, groups):
     return w
 
 
-def _gain(_, *arguments):
+def _ratio(_, *arguments):
     errors = _loss()(*arguments)
     return errors[1] / errors[2]
 
@@ -294,8 +299,8 @@ FEWER_GROUPS = Measurement(
     reference=_loss(),
     cases=_fewer_cases,
     returns=("errors",),
-    read=_gain,
-    how="gain is the error with two groups divided by the error with four",
+    read=_ratio,
+    how="ratio is the error with two groups divided by the error with four",
     mistakes={
         "only the keys are averaged: average the values, too.": _loss(pool_v=_same),
         "only the values are averaged: average the keys, too.": _loss(pool_k=_same),
@@ -304,6 +309,9 @@ FEWER_GROUPS = Measurement(
         ),
         "each group takes its first head: take the mean of its heads.": _loss(
             lambda w, g: _pooled(w, g, _take_first), lambda w, g: _pooled(w, g, _take_first)
+        ),
+        "a group has one mean for all its columns: average each column over the heads.": _loss(
+            _flattened, _flattened
         ),
         "each group takes the sum of its heads: take the mean.": _loss(
             lambda w, g: _pooled(w, g, np.sum), lambda w, g: _pooled(w, g, np.sum)

@@ -292,6 +292,9 @@ NOISY_HEAD = Measurement(
         "the first three tokens are counted in: the mean is over p from 3 on.": _mean_back(
             lambda w: np.diagonal(w, -3).sum() / 40
         ),
+        "the mean begins after p = 3: token 3 has a token three back, too.": _mean_back(
+            lambda w: np.diagonal(w, -3)[1:].mean()
+        ),
         "these are the largest weights: take those three back.": _mean_back(
             lambda w: w.max(axis=-1).mean()
         ),

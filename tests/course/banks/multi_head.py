@@ -409,7 +409,7 @@ def fewer_squared(x, w_q, w_k, w_v, groups):
     return np.array(errors)
 
 
-@BANK.wrong_for("fewer-groups", symptom="errors")
+@BANK.wrong_for("fewer-groups", names="one mean for all its columns")
 def fewer_all_columns(x, w_q, w_k, w_v, groups):
     def run(k, v):
         layer = attnbook.MultiHeadAttention(w_q=w_q, w_k=k, w_v=v, w_o=np.eye(32), num_heads=8)

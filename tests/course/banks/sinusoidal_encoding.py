@@ -314,6 +314,14 @@ def noisy_over_forty(content, sizes):
     return w.diagonal(-3, axis1=1, axis2=2).sum(axis=1) / 40
 
 
+@BANK.wrong_for("noisy-head", names="begins after p = 3")
+def noisy_from_four(content, sizes):
+    x = attnbook.sinusoidal_encoding(40, 32) + sizes[:, None, None] * content
+    q = x @ attnbook.relative_rotation(-3, 32).T
+    w = attnbook.scaled_dot_product_attention(q, x, x, attnbook.causal_mask(40), scale=4).weights
+    return np.array([np.mean([one[p, p - 3] for p in range(4, 40)]) for one in w])
+
+
 @BANK.wrong_for("noisy-head", names="largest weights")
 def noisy_largest(content, sizes):
     x = attnbook.sinusoidal_encoding(40, 32) + sizes[:, None, None] * content

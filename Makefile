@@ -165,7 +165,7 @@ test-oldest: ## test the package with the oldest NumPy and Matplotlib that pypro
 # PHRASE decides the class's data. It is kept in course/class-phrase.txt; without one a random one is.
 assignments: $(COURSE)/ready ## make the students' assignments (PHRASE="known to you alone")
 	$(call stage,assign,release the assignments with nbgrader into _build/assignments, \
-	  $(COURSE)/bin/python scripts/assignments.py _build/assignments "$(PHRASE)", \
+	  $(COURSE)/bin/python scripts/assignments.py _build/assignments, \
 	  read the last lines below)
 
 grade-demo: $(COURSE)/ready ## grade made submissions with nbgrader and print the scores

@@ -1,10 +1,10 @@
 """Release the assignments with nbgrader: the students' notebooks, and a zip for each.
 
-    .venv-course/bin/python scripts/assignments.py ZIPS [PHRASE]
+    PHRASE="known to you alone" .venv-course/bin/python scripts/assignments.py ZIPS
 
-PHRASE is known to nobody but you. It decides the data of the hidden tests and, through a seed that
-the release prints, the data to measure on. It is kept in course/class-phrase.txt; without one there
-a random one is made. Where students have handed in, another phrase than theirs is refused.
+The phrase decides the data of the hidden tests and, through a seed that the release prints, the
+data to measure on. It is kept in course/class-phrase.txt; without PHRASE that one is used, and if
+there is none, a random one. Where students have handed in, another phrase than theirs is refused.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import zipfile
 from pathlib import Path
 
 COURSE = Path(__file__).parents[1] / "course"
+SHORT = 16  # characters
 
 
 def nbgrader(root: Path, *arguments: str, phrase: str = "") -> None:
@@ -55,9 +56,15 @@ if __name__ == "__main__":
     sys.path.insert(0, str(COURSE))
     from attncourse import seeds
 
+    given, before = os.environ.get("PHRASE", "").strip(), seeds.released()
     try:
-        seeds.keep_phrase(" ".join(sys.argv[2:]).strip() or None)
+        seeds.keep_phrase(given or None)
     except ValueError as problem:
         sys.exit(str(problem))
     found = release(COURSE, Path(sys.argv[1]))
-    print(f"{len(found)} assignments in {sys.argv[1]}, their class seed is {seeds.class_seed()}")
+    told = f"{len(found)} assignments in {sys.argv[1]}, their class seed is {seeds.class_seed()}"
+    if before - seeds.released():
+        told += ". It was another before: hand out these, not the former ones"
+    if given and len(given) < SHORT:
+        told += ". The phrase is short: who tries many finds the one that makes this seed"
+    print(told)

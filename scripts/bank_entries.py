@@ -57,7 +57,7 @@ def chapters() -> Iterator[Chapter]:
             Entry(each, title, check, False, bank.wrong[each], bank.right[each])
             for each, title in chapter.exercises.items()
         ]
-        tasks = list(_tasks(ROOT / f"course/source/{name}/{name}.ipynb", banks.all_banks()[module]))
+        tasks = list(_tasks(objectives_source.files(name)[1], banks.all_banks()[module]))
         yield Chapter(chapter.title, chapter.label, exercises, tasks)
 
 

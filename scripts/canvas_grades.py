@@ -86,9 +86,11 @@ def fill(rows: list[list[str]], ours: dict[str, Scores]) -> tuple[list[list[str]
     filled = [list(row) for row in rows]
     told, where = [], columns(header, possible, ours)
     for name, at in where.items():
-        given, waiting, count = ours[name].students, [], 0
+        given, waiting, missing, count = ours[name].students, [], [], 0
         for row in filled:
             if row[who] not in given:
+                if row[who].isdigit() and not row[at].strip():
+                    missing.append(f"{row[0]} ({row[who]})")
                 continue
             if given[row[who]] is None:
                 waiting.append(f"{row[0]} ({row[who]})")
@@ -97,6 +99,8 @@ def fill(rows: list[list[str]], ours: dict[str, Scores]) -> tuple[list[list[str]
         told.append(f"{name}: {count} scores")
         if waiting:
             told.append(f"  not filled, since an answer waits for you: {'; '.join(waiting)}")
+        if missing:
+            told.append(f"  not filled, since nothing was collected: {'; '.join(missing)}")
         if absent := set(given) - {row[who] for row in rows}:
             told.append(f"  graded, but not in Canvas's file: {', '.join(sorted(absent))}")
     return [row[:identity] + [row[at] for at in where.values()] for row in filled], told

@@ -106,7 +106,7 @@ def table(found: dict) -> str:
     """Return the scores as a table with a legend, and what each made student does."""
     shown, folded = fold(found)
     width = max(map(len, shown))
-    head = "".join(f" {assignment[:2]:^17}" for assignment in students.ASSIGNMENTS)
+    head = "".join(f" {number:^17}" for number in range(1, 6))
     lines = [f"{'':{width}}{head} sum", f"{'':{width}}" + "  1 +l  2  m  r  w" * 5]
     for student in shown:
         line, total = f"{student:{width}}", 0
@@ -137,7 +137,7 @@ def grade(root: Path, *command: str) -> None:
         nbgrader(root, *command, phrase=PHRASE)
     except RuntimeError as error:
         failed = set(re.findall(r"error processing assignment .* for student '(.*)'", str(error)))
-        if failed != {"unreadable"}:
+        if failed != {"unreadable", "the-chapter"}:
             raise
 
 
@@ -164,7 +164,7 @@ def play(root: Path, made: dict) -> dict:
         seconds[group] = time.monotonic() - start  # the last one to end says how long it took
 
     with ThreadPoolExecutor(2) as pool:  # each waits for a process of its own
-        halves = [(group, half) for group in sorted(groups) for half in ("0[135]-*", "0[24]-*")]
+        halves = [(group, half) for group in sorted(groups) for half in ("*-0[135]-*", "*-0[24]-*")]
         list(pool.map(autograde, *zip(*halves, strict=True)))
     grade_texts(root, "perfect", 5)
     nbgrader(root, "generate_feedback", "*", "--student=loops", "--force", phrase=PHRASE)

@@ -32,9 +32,10 @@ def _prose(path):
 
 def files(name):
     """Return the files from which a chapter's row is made."""
+    assignment = f"assignment-{name}"
     return [
         ROOT / f"book/{name}.ipynb",
-        ROOT / f"course/source/{name}/{name}.ipynb",
+        ROOT / f"course/source/{assignment}/{assignment}.ipynb",
         ROOT / f"course/quizzes/{name}.txt",
     ]
 

@@ -24,37 +24,41 @@ class NewestUpload(FileNameCollectorPlugin):
 
     @cached_property
     def newest(self) -> dict[str, Path]:
-        """Return each student's newest notebook."""
-        found = {}
-        for path in self.folder.rglob("*.ipynb"):
-            student, age = self.read(path)
-            if student:
-                found.setdefault(student, []).append((age, path))
-        return {student: max(files)[1] for student, files in found.items()}
+        """Return each student's newest notebook; warn of students who have none."""
+        ours, others = {}, {}
+        for path in filter(Path.is_file, self.folder.rglob("*")):
+            student, age, named = self.read(path)
+            found = ours if named and path.suffix == ".ipynb" else others
+            found.setdefault(student, []).append((age, path))
+        for student in sorted(filter(None, others.keys() - ours.keys())):
+            _, path = max(others[student])
+            wanted = f"no notebook whose name begins with {self.assignment}"
+            self.log.warning("%s is NOT COLLECTED: %s, but %s", student, wanted, path.name)
+        return {student: max(files)[1] for student, files in ours.items()}
 
     @property
     def assignment(self) -> str:
         """Return the name of the assignment that is collected."""
         return self.parent.coursedir.assignment_id
 
-    def read(self, path: Path) -> tuple[str | None, tuple[int, int]]:
-        """Return whose notebook a file is, or None, and numbers that are larger the newer it is.
+    def read(self, path: Path) -> tuple[str | None, tuple[int, int], bool]:
+        """Return whose file it is, how new, and whether it is named after the assignment.
 
-        Of an upload with several notebooks the one with the shortest path counts as the newest.
+        It may be nobody's: None. Of an upload with several files the one with the shortest path
+        counts as the newest.
         """
         parts = path.relative_to(self.folder).parts
         for i, part in enumerate(parts):
             if match := re.match(self.named_regexp, part):
                 own = filter(None, [part[match.end() :], *parts[i + 1 :][-1:]])
-                if all(name.startswith(self.assignment) for name in own):
-                    return match["student_id"], (int(match["upload"] or 0), -len(str(path)))
-                break
-        return None, (0, 0)
+                named = all(name.startswith(self.assignment) for name in own)
+                return match["student_id"], (int(match["upload"] or 0), -len(str(path))), named
+        return None, (0, 0), False
 
     def collect(self, submitted_file: str) -> dict[str, str] | None:
         """Return the student and the assignment's name; None for what is not to be collected."""
         path = Path(submitted_file)
-        student, _ = self.read(path)
-        if not student or self.newest[student] != path:
+        student, _, named = self.read(path)
+        if not named or self.newest.get(student) != path:
             return None
         return {"student_id": student, "file_id": self.assignment}

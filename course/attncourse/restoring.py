@@ -6,6 +6,12 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import ClearHiddenTests, NbGraderPreprocessor
 
+from attncourse.seeds import SEED, class_seed
+
+
+class WrongPhraseError(KeyboardInterrupt):
+    """The class's phrase is not the one of the release: after any other error nbgrader goes on."""
+
 
 class RestoreCells(NbGraderPreprocessor):
     """Give a submission's cells the roles that the release gave them, and put back what it lacks.
@@ -13,6 +19,13 @@ class RestoreCells(NbGraderPreprocessor):
     nbgrader would stop for the whole class at one cell whose role it cannot read, such as the copy
     of a test. Locked cells get the gradebook's text, which has the hidden tests: nbgrader would
     warn of each, since it differs from the release's. We warn of those that a student changed.
+
+    Raises
+    ------
+    WrongPhraseError
+        If the released notebook has another seed than the class: all answers would seem wrong.
+    ValueError
+        If no cell of the notebook is of the assignment.
     """
 
     def preprocess(self, nb, resources):
@@ -26,12 +39,18 @@ class RestoreCells(NbGraderPreprocessor):
                 cell.name: (cell.source, self._role(cell, points, solutions))
                 for cell in notebook.source_cells
             }
+        self._check_phrase([source for source, _ in released.values()])
         found = {}
         for at, cell in enumerate(nb.cells):
             about = cell.metadata.pop("nbgrader", None)
             name = about.get("grade_id") if isinstance(about, dict) else None
             if isinstance(name, str) and name in released:
                 found[name] = at, cell, about  # of two, the last one, which ran last
+        if not found:
+            raise ValueError(
+                f"{names['student']}: this notebook has no cell of {names['assignment']}. "
+                "Is it the chapter? It is not graded."
+            )
         last, end = -1, []
         for name, (source, role) in released.items():
             at, cell, about = found.get(name, (-1, None, {}))
@@ -46,6 +65,18 @@ class RestoreCells(NbGraderPreprocessor):
         moved = {id(cell) for cell in end}
         nb.cells = [cell for cell in nb.cells if id(cell) not in moved] + end
         return nb, resources
+
+    def _check_phrase(self, sources):
+        """Stop the grading of all students unless the gradebook's seed is the class's."""
+        try:
+            if any(SEED.format(class_seed()) in source.splitlines() for source in sources):
+                return
+            problem = "course/class-phrase.txt is not the phrase of the release"
+        except RuntimeError as error:
+            problem = str(error)
+        problem += ". Nothing was graded: put the phrase back that the class began with."
+        self.log.error(problem)
+        raise WrongPhraseError(problem)
 
     def _tell_changes(self, student, cell, about, master):
         """Warn if a student's cell is not as it was released."""

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from nbgrader.preprocessors import NbGraderPreprocessor
 
-from attncourse.seeds import class_seed
-
-PLACE = "CLASS_SEED = 0"
+from attncourse.seeds import SEED, class_seed
 
 
 class SetClassSeed(NbGraderPreprocessor):
@@ -15,5 +13,5 @@ class SetClassSeed(NbGraderPreprocessor):
     def preprocess_cell(self, cell, resources, index):
         """Replace the seed in one cell."""
         if cell.cell_type == "code":
-            cell.source = cell.source.replace(PLACE, f"CLASS_SEED = {class_seed()}")
+            cell.source = cell.source.replace(SEED.format(0), SEED.format(class_seed()))
         return cell, resources

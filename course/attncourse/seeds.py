@@ -4,24 +4,31 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import secrets
 from pathlib import Path
 
 VARIABLE = "ATTNBOOK_CLASS"
-FILE = Path(__file__).parents[1] / "class-phrase.txt"
-OTHER_PHRASE = """\
-In course/submitted lies what students handed in, and only the phrase in course/class-phrase.txt \
-can grade that; you gave another one. To go on with this class, give no PHRASE. For the next class \
-first delete course/class-phrase.txt, course/gradebook.db and the folders that nbgrader made in \
-course: release, submitted, autograded, feedback, downloaded."""
+COURSE = Path(__file__).parents[1]
+SEED = "CLASS_SEED = {}"  # a line of each master, with a 0, and of each release
+NEXT_CLASS = """\
+For the next class first delete course/class-phrase.txt, course/gradebook.db and the folders that \
+nbgrader made in course: release, submitted, autograded, feedback, downloaded."""
+OTHER_PHRASE = f"""\
+In course/submitted lies what students handed in, and only the phrase that it was released with \
+can grade that; this is another one. To go on with this class, give no PHRASE, or the one it began \
+with. {NEXT_CLASS}"""
+NO_PHRASE = f"""\
+In course/submitted lies what students handed in, and the phrase that grades it is gone: there is \
+no course/class-phrase.txt. Put it back, or give the phrase by PHRASE="...". {NEXT_CLASS}"""
 
 
 def phrase() -> str:
     """Return the class's phrase: the environment's, or that of course/class-phrase.txt."""
-    found = os.environ.get(VARIABLE) or (FILE.read_text() if FILE.exists() else "")
-    if not found.strip():
-        raise RuntimeError("no class phrase: run make assignments, which makes one and keeps it")
-    return found.strip()
+    found = (os.environ.get(VARIABLE) or _kept() or "").strip()
+    if not found:
+        raise RuntimeError("there is no course/class-phrase.txt")
+    return found
 
 
 def keep_phrase(given: str | None) -> None:
@@ -32,23 +39,39 @@ def keep_phrase(given: str | None) -> None:
     ValueError
         If there are submissions that another phrase has to grade.
     """
-    kept = FILE.read_text().strip() if FILE.exists() else None
-    if given and kept not in (None, given) and any(FILE.parent.glob("submitted/*/*/*")):
-        raise ValueError(OTHER_PHRASE)
-    if given or not FILE.exists():
-        FILE.write_text(f"{given or secrets.token_hex(16)}\n")
-        FILE.chmod(0o600)
+    kept = _kept()
+    if any(COURSE.glob("submitted/*/*/*")):
+        if not (given or kept):
+            raise ValueError(NO_PHRASE)
+        other = given and kept and given != kept
+        if other or (released() and class_seed(given or kept) not in released()):
+            raise ValueError(OTHER_PHRASE)
+    if given or not kept:
+        file = COURSE / "class-phrase.txt"
+        file.write_text(f"{given or secrets.token_hex(16)}\n")
+        file.chmod(0o600)
 
 
 def secret_seed(task: str) -> int:
     """Return the seed of a task's hidden data."""
-    return _digest(f"hidden {task}")
+    return _digest(f"hidden {task}", phrase())
 
 
-def class_seed() -> int:
+def class_seed(of: str | None = None) -> int:
     """Return the seed that the release prints, from which data to measure on are drawn."""
-    return _digest("public") % 1_000_000
+    return _digest("public", of or phrase()) % 1_000_000
 
 
-def _digest(purpose):
-    return int.from_bytes(hashlib.sha256(f"{purpose}: {phrase()}".encode()).digest()[:8], "big")
+def released() -> set[int]:
+    """Return the seeds that the released notebooks print."""
+    texts = (path.read_text() for path in COURSE.glob("release/*/*.ipynb"))
+    return {int(seed) for text in texts for seed in re.findall(SEED.format(r"(\d+)"), text)}
+
+
+def _kept():
+    file = COURSE / "class-phrase.txt"
+    return file.read_text().strip() if file.exists() else None
+
+
+def _digest(purpose, of):
+    return int.from_bytes(hashlib.sha256(f"{purpose}: {of}".encode()).digest()[:8], "big")

@@ -9,18 +9,22 @@ import copy
 import inspect
 import re
 import zlib
+from pathlib import Path
 from typing import NamedTuple
 
 from banks import all_banks
 
-# An assignment's name: its coded tasks in order, then the measured one with its variables.
-ASSIGNMENTS = {
+ROOT = Path(__file__).parents[2]
+
+# Of each chapter's assignment the coded tasks in order, then the measured one with its variables.
+CHAPTERS = {
     "01-why-attention": ("local-lines", "loo-errors", "sharp-enough", "mean_weight", "needed"),
     "02-scaled-dot-product": ("window-mask", "entropy-weights", "keep-few", "errors", "enough"),
     "03-self-and-cross": ("find-patch", "prefix-attention", "two-scores", "found", "lead"),
     "04-multi-head": ("grouped-attention", "smaller-layer", "fewer-groups", "errors", "ratio"),
     "05-sinusoidal-encoding": ("head-back", "first-collision", "noisy-head", "kept", "breaks"),
 }
+ASSIGNMENTS = {f"assignment-{chapter}": names for chapter, names in CHAPTERS.items()}
 DATA = {
     "sharp-enough": "query, key, sharpness",
     "keep-few": "query, key, value, kept",
@@ -299,6 +303,12 @@ def unreadable(solutions, assignment):
     return {"*notebook*": lambda notebook: "{ no notebook"}
 
 
+def hands_in_the_chapter(solutions, assignment):
+    """Hand in the chapter in place of its assignment."""
+    chapter = ROOT / "book" / f"{assignment.removeprefix('assignment-')}.ipynb"
+    return {"*notebook*": lambda notebook: chapter.read_text()}
+
+
 def role(cell):
     """Return what nbgrader knows of a cell."""
     return cell["metadata"].get("nbgrader", {})
@@ -316,13 +326,15 @@ def a_cell(source, **metadata):
     }
 
 
-ODD_ASSIGNMENT = "02-scaled-dot-product"
+ODD_ASSIGNMENT = "assignment-02-scaled-dot-product"
+NOT_GRADED = Points(None, None, None, None, None)  # the teacher must look
 ODD_STUDENTS = {
     "copies-tests": (copies_tests, FULL),
     "dies-often": (dies_often, NONE._replace(first=4, loops=2)),
     "floods": (floods, FULL),
     "stops": (stops, NONE._replace(measured=3, read=2)),
-    "unreadable": (unreadable, Points(None, None, None, None, None)),  # the teacher must look
+    "unreadable": (unreadable, NOT_GRADED),
+    "the-chapter": (hands_in_the_chapter, NOT_GRADED),
 }
 
 # One for each wrong answer of the longest bank, so that every wrong answer is handed in.

@@ -189,8 +189,8 @@ def test_every_class_has_numbers_to_read_off(monkeypatch):
 
 def test_a_class_has_no_seed_without_a_phrase(monkeypatch, tmp_path):
     monkeypatch.delenv(seeds.VARIABLE)
-    monkeypatch.setattr(seeds, "FILE", tmp_path / "class-phrase.txt")
-    with pytest.raises(RuntimeError, match="no class phrase"):
+    monkeypatch.setattr(seeds, "COURSE", tmp_path)
+    with pytest.raises(RuntimeError, match="there is no course/class"):
         seeds.class_seed()
     seeds.keep_phrase(None)
     first = seeds.class_seed()
@@ -200,21 +200,43 @@ def test_a_class_has_no_seed_without_a_phrase(monkeypatch, tmp_path):
     assert seeds.class_seed() != first
 
 
-@one_class
-def test_another_phrase_is_refused_where_students_have_handed_in(monkeypatch, tmp_path):
+@pytest.fixture
+def handed_in(monkeypatch, tmp_path):
+    """Return a course that released with the phrase "mine" and has a submission."""
     monkeypatch.delenv(seeds.VARIABLE)
-    monkeypatch.setattr(seeds, "FILE", tmp_path / "class-phrase.txt")
+    monkeypatch.setattr(seeds, "COURSE", tmp_path)
     seeds.keep_phrase("first")
-    (tmp_path / "submitted").mkdir()
     seeds.keep_phrase("mine")  # nobody has handed in yet
-    handed_in = tmp_path / "submitted" / "987" / "01-why-attention" / "01-why-attention.ipynb"
-    handed_in.parent.mkdir(parents=True)
-    handed_in.write_text("{}")
+    for folder, text in ("release", seeds.SEED.format(seeds.class_seed())), ("submitted/987", "{}"):
+        notebook = tmp_path / folder / "assignment-1" / "assignment-1.ipynb"
+        notebook.parent.mkdir(parents=True)
+        notebook.write_text(text)
+    return tmp_path
+
+
+@one_class
+def test_another_phrase_is_refused_where_students_have_handed_in(handed_in):
     with pytest.raises(ValueError, match="To go on with this class, give no PHRASE"):
         seeds.keep_phrase("other")
     for same in ("mine", None):
         seeds.keep_phrase(same)
         assert seeds.phrase() == "mine"
-    seeds.FILE.unlink()
-    seeds.keep_phrase("other")
-    assert seeds.phrase() == "other"
+
+
+@one_class
+def test_a_lost_phrase_is_not_replaced_where_students_have_handed_in(handed_in):
+    (handed_in / "class-phrase.txt").unlink()
+    with pytest.raises(ValueError, match="the phrase that grades it is gone"):
+        seeds.keep_phrase(None)
+    with pytest.raises(ValueError, match="this is another one"):
+        seeds.keep_phrase("other")
+    assert not (handed_in / "class-phrase.txt").exists()
+    seeds.keep_phrase("mine")
+    assert seeds.phrase() == "mine"
+
+
+@one_class
+def test_a_phrase_that_is_not_that_of_the_release_is_refused(handed_in):
+    (handed_in / "class-phrase.txt").write_text("other")
+    with pytest.raises(ValueError, match="this is another one"):
+        seeds.keep_phrase(None)

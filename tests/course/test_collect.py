@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import shutil
 import subprocess
 import zipfile
@@ -14,7 +15,7 @@ import pytest
 import students
 from nbgrading import BIN, ROOT, begin_course, nbgrader
 
-FIRST, SECOND = "01-why-attention", "02-scaled-dot-product"
+FIRST, SECOND = "assignment-01-why-attention", "assignment-02-scaled-dot-product"
 
 # What Canvas calls an upload, and which notebook is in it. The newest has the largest number.
 UPLOADS = {
@@ -81,6 +82,12 @@ def test_a_download_of_canvas_is_collected(course, collected):
         assert handed_in.read_bytes() == made(course, name), student
 
 
+def test_who_is_not_collected_is_named(collected):
+    found = re.findall(r"WARNING\] (.* NOT COLLECTED.*)", collected)
+    wanted = f"is NOT COLLECTED: no notebook whose name begins with {FIRST}, but"
+    assert found == [f"333 {wanted} leeann_333_678914_homework.ipynb"]
+
+
 def test_what_is_not_collected_is_named(collected):
     for name in ("leeann_333_678914_homework.ipynb", "x_222_9999999_555", "12345_678910"):
         assert any("Skipped" in line and name in line for line in collected.splitlines()), name
@@ -129,11 +136,13 @@ with Gradebook("sqlite:///" + sys.argv[1]) as gradebook:
 """
 
 
-@pytest.fixture(scope="session")
-def filled(course, collected):
-    """Grade all, and one text by hand; return the rows for Canvas, and what is told."""
-    nbgrader(course, "autograde", FIRST, "--student=[!4]*")  # each takes seconds
-    subprocess.run([BIN / "python", "-c", TEACHER, course / "gradebook.db"], check=True)
+def as_exported():
+    """Return the rows for Canvas as they are with no score of ours."""
+    return [row[:5] + row[7:8] for row in csv.reader(HEADED.splitlines())]
+
+
+def for_canvas(course):
+    """Return the rows for Canvas, and what is told."""
     exported, new = course / "exported.csv", course / "new" / "filled.csv"
     exported.write_text(HEADED, encoding="utf-8-sig")
     command = [BIN / "python", ROOT / "scripts" / "canvas_grades.py", exported, new, course]
@@ -143,11 +152,38 @@ def filled(course, collected):
         return list(csv.reader(file)), done.stdout
 
 
+@pytest.fixture(scope="session")
+def stopped(course, collected):
+    """Return what is said where the phrase is lost, or another one is there."""
+    phrases = ("", "another phrase")
+    said = [nbgrader(course, "autograde", FIRST, phrase=phrase, fails=True) for phrase in phrases]
+    return said, for_canvas(course)
+
+
+def test_without_the_phrase_of_the_release_nobody_is_graded(course, stopped):
+    both, (rows, told) = stopped
+    for said, problem in zip(both, ("there is no", "not the phrase of"), strict=True):
+        assert problem in said.splitlines()[-1]
+        assert said.count("Nothing was graded") == 2  # in the log, and at the end
+        assert said.count("Creating/updating student") == 1
+    assert not list((course / "autograded").glob("*/*/*.ipynb"))
+    assert rows == as_exported()
+    assert "waits for you: Doe, Jane (12345)" in told
+
+
+@pytest.fixture(scope="session")
+def filled(course, collected, stopped):
+    """Grade all, and one text by hand; return the rows for Canvas, and what is told."""
+    nbgrader(course, "autograde", FIRST, "--student=[!4]*")  # each takes seconds
+    subprocess.run([BIN / "python", "-c", TEACHER, course / "gradebook.db"], check=True)
+    return for_canvas(course)
+
+
 def test_canvas_gets_the_scores_that_are_certain_and_nothing_else(filled):
-    expected = list(csv.reader(HEADED.splitlines()))
-    expected[3][7] = "18.5"  # 15 by nbgrader, 3.5 by the teacher
-    expected[6][7] = "0"  # an empty notebook; of the others one waits, two have no score
-    assert filled[0] == [row[:5] + row[7:8] for row in expected]
+    expected = as_exported()
+    expected[3][5] = "18.5"  # 15 by nbgrader, 3.5 by the teacher
+    expected[6][5] = "0"  # an empty notebook; of the others one waits, two have no score
+    assert filled[0] == expected
 
 
 def test_a_student_whose_text_waits_is_named(filled):
@@ -166,7 +202,7 @@ def rows(**changed):
     return list(csv.reader(text.splitlines()))
 
 
-@pytest.mark.parametrize("title", ["01-Why-Attention", "assignment 1: why? (7)"])
+@pytest.mark.parametrize("title", ["Assignment-01-Why-Attention", "assignment 1: why? (7)"])
 def test_a_column_is_found_by_name_or_heading(title):
     found, _ = canvas_grades.fill(rows(title=title), OURS)
     assert found[0][-1] == title

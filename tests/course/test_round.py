@@ -232,9 +232,13 @@ def test_a_release_has_the_class_s_seed_and_not_its_phrase(assignment, scores):
 # The masters as files
 
 
+def chapter_of(assignment):
+    return ROOT / "book" / f"{assignment.removeprefix('assignment-')}.ipynb"
+
+
 def installing_cell(assignment):
     """Return the chapter's cell for Colab, without the line that shortens error messages."""
-    chapter = cells_of(ROOT / "book" / f"{assignment}.ipynb")
+    chapter = cells_of(chapter_of(assignment))
     (found,) = ("".join(c["source"]) for c in chapter if "google.colab" in "".join(c["source"]))
     return found.removeprefix("%xmode Minimal\n")
 
@@ -251,10 +255,12 @@ def test_a_master_installs_the_package_on_colab_before_it_imports_it(assignment)
 @every_assignment
 def test_a_master_links_its_chapter_on_the_site(assignment):
     site = yaml.safe_load((ROOT / "_config.yml").read_text())["html"]["baseurl"]
-    assert (ROOT / "book" / f"{assignment}.ipynb").exists()
+    chapter = chapter_of(assignment)
+    assert chapter.exists()
+    assert chapter.name != master_of(assignment).name  # in one folder it would replace it
     head = "".join(cells_of(master_of(assignment))[0]["source"])
     title = re.match(r"# Assignment \d: (.+)\n", head)[1]
-    assert f"After the chapter [*{title}*]({site}book/{assignment}.html).\n" in head
+    assert f"After the chapter [*{title}*]({site}book/{chapter.stem}.html).\n" in head
 
 
 @every_assignment

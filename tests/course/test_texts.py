@@ -36,14 +36,14 @@ def test_the_reach_and_the_scores_of_windows():
     reach = np.linalg.matrix_power(((back >= 0) & (back < 4)).astype(int), 6)
     assert np.max(np.where(reach, back, 0)) == 18
     window, causal = sum(min(i + 1, 4) for i in range(4096)), sum(i + 1 for i in range(4096))
-    answer = model_answer("02-scaled-dot-product")
+    answer = model_answer("assignment-02-scaled-dot-product")
     for number in (f"{window:,}", f"{causal:,}", f"{causal / window:.0f} times"):
         assert number.replace(",", " ") in answer
 
 
 def test_the_bytes_of_keys_and_values():
     size = np.empty((2, 24, 16, 64, 4096), dtype=np.float16).nbytes
-    answer = model_answer("04-multi-head")
+    answer = model_answer("assignment-04-multi-head")
     assert f"{size:,} bytes".replace(",", " ") in answer
     assert f"{size / 2**20:.0f} MiB" in answer
     assert f"{size / 4 / 2**20:.0f} MiB" in answer

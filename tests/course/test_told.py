@@ -10,7 +10,7 @@ import pytest
 import students
 from nbgrading import begin_course, nbgrader
 
-ASSIGNMENT = "02-scaled-dot-product"
+ASSIGNMENT = "assignment-02-scaled-dot-product"
 HONEST = ("perfect", "empty")
 TESTS = ("window-mask-right", "window-mask-loops", "entropy-weights-right")
 TESTS += ("keep-few-numbers", "keep-few-reading")

@@ -43,8 +43,8 @@ def page(context):
 
 def found(page):
     """Return the pages that a search found, best first, as a list that is read downwards."""
+    page.get_by_text("Search finished").wait_for()  # results are shown one after another
     results = page.locator("#search-results li")
-    results.first.wait_for()
     places = [result.bounding_box() for result in results.all()]
     assert len({place["x"] for place in places}) == 1
     assert [place["y"] for place in places] == sorted(place["y"] for place in places)

@@ -2,6 +2,7 @@
 
 import json
 import re
+import statistics
 import subprocess
 from pathlib import Path
 
@@ -47,7 +48,9 @@ def test_a_chapter_runs_about_as_long_as_the_page_says(name, measured):
 @every_chapter
 def test_a_chapter_fits_on_binder(name, measured):
     seconds, most, _ = measured["chapters"][name]
-    assert seconds <= 20
+    # A machine that is slower in all chapters says nothing of this one.
+    slower = statistics.median(measured["chapters"][each][0] / told(each)[0] for each in CHAPTERS)
+    assert seconds <= 20 * max(1, slower)
     assert most <= 1024**3 / 1e6
 
 

@@ -221,8 +221,11 @@ define setup
 @touch $@
 endef
 
+# Where Matplotlib needs long to find the machine's fonts, which it does once, it says so on stderr.
+# In a chapter's output that would fail the build.
 $(READY): requirements.txt constraints.txt pyproject.toml
 	$(call setup,requirements.txt)
+	@$(BIN)/python -c "import matplotlib.font_manager"
 
 $(VENV)/browser: $(READY) tests/browser/requirements.txt
 	@$(BIN)/pip install -q --disable-pip-version-check -r tests/browser/requirements.txt

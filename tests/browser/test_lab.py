@@ -96,6 +96,9 @@ def jupyter(folder, home):
     settings = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
     settings |= {"HOME": str(home), "JUPYTER_RUNTIME_DIR": str(home / "run")}
     settings |= {"PYTHONNOUSERSITE": "1", "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces")}
+    # Matplotlib looks for fonts once. If that takes 5 s it says so, in a chapter's output.
+    fonts = [LAB / "bin/python", "-c", "import matplotlib.font_manager"]
+    subprocess.run(fonts, env=settings, check=True)
     token = secrets.token_hex()
     options = {
         "ServerApp.ip": "127.0.0.1",

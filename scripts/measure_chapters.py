@@ -62,12 +62,14 @@ def server() -> float:
         command = [sys.executable, "-m", "jupyter", "lab", *options, f"--notebook-dir={folder}"]
         started = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         try:
-            for _ in range(300):
+            for _ in range(1200):
                 try:
-                    urlopen(f"http://127.0.0.1:{port}/lab", timeout=10).read()
+                    urlopen(f"http://127.0.0.1:{port}/lab", timeout=60).read()
                     break
                 except OSError:
                     time.sleep(0.1)
+            else:
+                raise TimeoutError("JupyterLab's server does not answer")
             time.sleep(1)
             return shared_memory(psutil.Process(started.pid))
         finally:

@@ -199,6 +199,15 @@ HERE = """() => {
 }"""
 
 
+# The page is laid out, its fonts are there, and what scrolls is found among what changed with them.
+SETTLED = """async () => {
+  const drawn = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  await drawn();
+  await document.fonts.ready;
+  await drawn();
+}"""
+
+
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("name", ["book/index.html", CHAPTER, "book/api.html", "search.html"])
 def test_the_keyboard_reaches_everything_and_shows_where_it_is(page, address, name, width):
@@ -208,7 +217,7 @@ def test_the_keyboard_reaches_everything_and_shows_where_it_is(page, address, na
     # All sections laid out, so that what fits is no stop; no field that takes the focus itself.
     page.add_style_tag(content="section { content-visibility: visible !important }")
     page.evaluate("document.activeElement.blur()")
-    page.wait_for_timeout(500)
+    page.evaluate(SETTLED)
     stops, reached = page.evaluate(STOPS), set()
     for _ in range(stops + 5):
         page.keyboard.press("Tab")

@@ -13,6 +13,7 @@ import os
 import time
 
 import numpy as np
+from jupyter_core.utils import run_sync
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbformat.v4 import new_code_cell, new_output
 from nbformat.v4.nbbase import validate
@@ -74,6 +75,8 @@ class JudgedExecute(Execute):
         hidden = (VARIABLE, "PYTHONPATH")
         keywords["env"] = {k: v for k, v in os.environ.items() if k not in hidden}
         await super().async_start_new_kernel(**keywords)
+
+    start_new_kernel = run_sync(async_start_new_kernel)  # nbclient's is bound to its own
 
     def preprocess_cell(self, cell, resources, index):
         """Judge a test cell, or run a student's cell."""

@@ -178,6 +178,7 @@ def spy(*arguments):
         if hasattr(thing, "reference"):
             return thing.reference(*arguments)
     return found[0] if found else None
+print([v for k, v in os.environ.items() if "ATTN" in k])
 """
     return {
         first: f"{spy}\n{called(first)} = spy",

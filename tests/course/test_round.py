@@ -91,6 +91,13 @@ def test_ten_students_are_graded_in_four_minutes(scores):
     assert seconds["[!w]*"] < 240  # from the release on, with the odd submissions
 
 
+@every_assignment
+def test_the_class_s_phrase_is_not_in_the_environment_of_a_student_s_code(assignment, scores):
+    text = graded("spies", assignment).read_text()
+    assert '"[]\\n"' in text  # what it printed
+    assert grade_demo.PHRASE not in text
+
+
 def test_too_many_kernels_are_told(scores):
     text = graded("dies-often", students.ODD_ASSIGNMENT).read_text()
     assert "the notebook ended too many kernels" in text

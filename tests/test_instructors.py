@@ -76,6 +76,17 @@ def test_a_session_names_questions_of_its_chapter_by_their_numbers(name):
         assert QUIZZES[name].questions[int(number) - 1].heading == title
 
 
+@every_chapter
+def test_what_a_student_can_prove_is_proved_on_the_board(name):
+    if any("prove" in objective for objective in OBJECTIVES[name]):
+        lines = [
+            line
+            for line in list(sessions().values())[CHAPTERS.index(name)].split("\n")
+            if "n the board" in line
+        ]
+        assert any("{prf:ref}`thm-" in line and "proof" in line for line in lines)
+
+
 # Times
 
 

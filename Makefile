@@ -15,7 +15,7 @@ NODE   := _build/node/ready
 PAGES  := $(wildcard book/*.ipynb)
 JOBS   ?= 2
 # Tests that stages of their own run, since they need more than the package and the book's files.
-ELSEWHERE = test_site.py test_qti.py test_slides.py test_running.py browser course
+ELSEWHERE = test_site.py test_qti.py test_slides.py test_running.py test_sessions.py browser course
 CHROMIUM = chromium chromium-browser google-chrome
 PORT   ?= 8000
 CHAPTER ?= 01-why-attention
@@ -119,10 +119,10 @@ test-package: $(READY) ## test the package, its docstrings and the book as files
 	  $(BIN)/pytest -q -n $(JOBS) $(addprefix --ignore tests/,$(ELSEWHERE)), \
 	  read the first failing test below; run it alone with $(BIN)/pytest PATH::NAME)
 
-test-notebooks: $(READY) ## execute every chapter and compare each output with the stored one
+test-notebooks: $(READY) ## execute every chapter, compare each output with the stored one, run the sessions' cells
 	$(call stage,notebooks,execute the chapters and compare their outputs, \
 	  $(BIN)/pytest -q -n $(JOBS) --dist loadfile -p no:doctest --nbval --nbval-cell-timeout 120 \
-	    -o addopts= -o filterwarnings= $(PAGES), \
+	    -o addopts= -o filterwarnings= $(PAGES) tests/test_sessions.py, \
 	  if the new outputs are right run make notebooks and commit them; else mend the code)
 
 test-quizzes: quizzes $(READY) ## test the QTI packages

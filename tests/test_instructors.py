@@ -5,9 +5,9 @@ import re
 import objectives_source
 import pytest
 from quiz_text import CHAPTERS, QUIZZES, ROOT
+from sessions_text import PAGE, SESSIONS, SNIPPETS, sessions
 
 OBJECTIVES = objectives_source.read()
-PAGE = (ROOT / "book/instructors.md").read_text(encoding="utf-8")
 KINDS = ("exercises", "tasks", "questions")
 
 every_chapter = pytest.mark.parametrize("name", CHAPTERS)
@@ -52,13 +52,6 @@ def test_the_table_has_a_row_for_each_objective_and_numbers_what_tests_it():
 # Sessions
 
 
-def sessions():
-    found = re.split(r"^### Session \d: (.+)$", PAGE, flags=re.M)[1:]
-    return {
-        title: text.split("\n## ")[0] for title, text in zip(found[::2], found[1::2], strict=True)
-    }
-
-
 def test_there_is_a_session_for_each_chapter_and_its_minutes_are_75():
     titles = [objectives_source.read_chapter(name).title for name in CHAPTERS]
     assert list(sessions()) == titles
@@ -69,7 +62,7 @@ def test_there_is_a_session_for_each_chapter_and_its_minutes_are_75():
 
 @every_chapter
 def test_a_session_names_questions_of_its_chapter_by_their_numbers(name):
-    text = list(sessions().values())[CHAPTERS.index(name)]
+    text = SESSIONS[name]
     asked = re.findall(r"(\d) \(\*(.+?)\*\)", text)
     assert len(asked) >= 3
     for number, title in asked:
@@ -79,12 +72,18 @@ def test_a_session_names_questions_of_its_chapter_by_their_numbers(name):
 @every_chapter
 def test_what_a_student_can_prove_is_proved_on_the_board(name):
     if any("prove" in objective for objective in OBJECTIVES[name]):
-        lines = [
-            line
-            for line in list(sessions().values())[CHAPTERS.index(name)].split("\n")
-            if "n the board" in line
-        ]
+        lines = [line for line in SESSIONS[name].split("\n") if "n the board" in line]
         assert any("{prf:ref}`thm-" in line and "proof" in line for line in lines)
+
+
+@pytest.mark.parametrize("name", SNIPPETS)
+def test_each_cell_to_paste_is_short_and_named_in_the_table(name):
+    table = SESSIONS[name].split("\n\n```")[0]
+    assert len(re.findall(r"with the (?:first |second )?cell below", table)) == len(SNIPPETS[name])
+    assert SESSIONS[name].count("```python") == len(SNIPPETS[name])
+    for each in SNIPPETS[name]:
+        assert len(each.code.split("\n")) <= 9
+        assert max(map(len, each.code.split("\n"))) <= 84  # as wide as the column of text
 
 
 # Times

@@ -12,7 +12,8 @@ from attncourse.executing import JudgedExecute  # noqa: E402
 from attncourse.restoring import RestoreCells  # noqa: E402
 from attncourse.returning import ReleaseFeedback  # noqa: E402
 from attncourse.seeding import SetClassSeed  # noqa: E402
-from nbgrader.converters import Autograde, GenerateAssignment  # noqa: E402
+from attncourse.wrapping import WrapOutput  # noqa: E402
+from nbgrader.converters import Autograde, GenerateAssignment, GenerateFeedback  # noqa: E402
 from nbgrader.preprocessors import Execute  # noqa: E402
 
 # SQLAlchemy says this of nbgrader's own code, whatever students hand in.
@@ -48,4 +49,5 @@ c.ZipCollectApp.collector_plugin = NewestUpload
 c.NewestUpload.named_regexp = (
     r".*?_(?P<student_id>\d+)_(?:(?P<upload>\d+)_|assignsubmission_file(?:_|$))"
 )
+c.GenerateFeedback.preprocessors = [*GenerateFeedback.preprocessors.default(), WrapOutput]
 c.ExchangeFactory.release_feedback = ReleaseFeedback

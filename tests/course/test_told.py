@@ -8,6 +8,7 @@ import re
 import grade_demo
 import pytest
 import students
+from bs4 import BeautifulSoup
 from nbgrading import begin_course, nbgrader
 
 ASSIGNMENT = "assignment-02-scaled-dot-product"
@@ -115,3 +116,15 @@ def test_feedback_is_released_to_those_who_handed_in_through_the_exchange(course
     assert page.read_bytes() == pages["perfect"].read_bytes()
     named = re.findall("give the student (.*)", text)
     assert named == [str(pages["empty"])]
+
+
+def test_a_long_message_wraps_in_feedback(course, told):
+    nbgrader(course, "generate_feedback", ASSIGNMENT, "--student=raises")
+    text = (course / "feedback" / "raises" / ASSIGNMENT / f"{ASSIGNMENT}.html").read_text()
+    page = BeautifulSoup(text, "html.parser")
+    rules = "".join(style.text for style in page.find_all("style"))
+    wrapping = re.findall(r"([^{}]+)\{[^}]*white-space: pre-wrap", rules)
+    wrapped = [tag for rule in wrapping for tag in page.select(rule.strip())]
+    messages = page.select(".output_error pre")
+    assert len(messages) >= len(TESTS)
+    assert all(message in wrapped for message in messages)

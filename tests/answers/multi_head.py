@@ -486,7 +486,7 @@ def merge_without_return(heads):
 
 
 @BANK.right_for("multi-head")
-def multi_by_reshape(x, w_q, w_k, w_v, w_o, num_heads):
+def multi_head_by_reshape(x, w_q, w_k, w_v, w_o, num_heads):
     batch, length, d_model = x.shape
     head_dim = d_model // num_heads
 
@@ -500,7 +500,7 @@ def multi_by_reshape(x, w_q, w_k, w_v, w_o, num_heads):
 
 
 @BANK.right_for("multi-head")
-def multi_by_loop(x, w_q, w_k, w_v, w_o, num_heads):
+def multi_head_by_loop(x, w_q, w_k, w_v, w_o, num_heads):
     size = x.shape[-1] // num_heads
     outputs, all_weights = [], []
     for h in range(num_heads):
@@ -513,7 +513,7 @@ def multi_by_loop(x, w_q, w_k, w_v, w_o, num_heads):
 
 
 @BANK.right_for("multi-head")
-def multi_with_einsum(x, w_q, w_k, w_v, w_o, num_heads):
+def multi_head_with_einsum(x, w_q, w_k, w_v, w_o, num_heads):
     d_model = x.shape[2]
     w_q, w_k, w_v = (w.reshape(d_model, num_heads, -1) for w in (w_q, w_k, w_v))
     query, key, value = (np.einsum("blm,mhd->bhld", x, w) for w in (w_q, w_k, w_v))
@@ -524,7 +524,7 @@ def multi_with_einsum(x, w_q, w_k, w_v, w_o, num_heads):
 
 
 @BANK.right_for("multi-head")
-def multi_as_a_sum_over_heads(x, w_q, w_k, w_v, w_o, num_heads):
+def multi_head_as_a_sum_over_heads(x, w_q, w_k, w_v, w_o, num_heads):
     head_dim = x.shape[-1] // num_heads
     output, weights = np.zeros_like(x), []
     for first in range(0, x.shape[-1], head_dim):
@@ -536,7 +536,7 @@ def multi_as_a_sum_over_heads(x, w_q, w_k, w_v, w_o, num_heads):
 
 
 @BANK.right_for("multi-head")
-def multi_in_plain_loops(x, w_q, w_k, w_v, w_o, num_heads):
+def multi_head_in_plain_loops(x, w_q, w_k, w_v, w_o, num_heads):
     batch, length, d_model = x.shape
     head_dim = d_model // num_heads
     query, key, value = x @ w_q, x @ w_k, x @ w_v
@@ -556,7 +556,7 @@ def multi_in_plain_loops(x, w_q, w_k, w_v, w_o, num_heads):
 
 
 @BANK.right_for("multi-head")
-def multi_with_heads_in_the_batch(x, w_q, w_k, w_v, w_o, num_heads):
+def multi_head_with_heads_in_the_batch(x, w_q, w_k, w_v, w_o, num_heads):
     batch, length, d_model = x.shape
 
     def split(y):
@@ -573,7 +573,7 @@ def multi_with_heads_in_the_batch(x, w_q, w_k, w_v, w_o, num_heads):
 
 
 @BANK.right_for("multi-head")
-def multi_with_the_package(x, w_q, w_k, w_v, w_o, num_heads):
+def multi_head_with_the_package(x, w_q, w_k, w_v, w_o, num_heads):
     return attnbook.MultiHeadAttention(w_q=w_q, w_k=w_k, w_v=w_v, w_o=w_o, num_heads=num_heads)(x)
 
 
@@ -595,28 +595,28 @@ def heads_of(x, w_q, w_k, w_v, num_heads, split=to_heads):
 
 
 @BANK.wrong_for("multi-head", names=r"sqrt\(d_model\)")
-def multi_scaled_by_d_model(x, w_q, w_k, w_v, w_o, num_heads):
+def multi_head_scaled_by_d_model(x, w_q, w_k, w_v, w_o, num_heads):
     query, key, value, _ = heads_of(x, w_q, w_k, w_v, num_heads)
     weights = softmax(query @ key.swapaxes(-1, -2) / np.sqrt(x.shape[-1]))
     return from_heads(weights @ value) @ w_o, weights
 
 
 @BANK.wrong_for("multi-head", names=r"sqrt\(num_heads\)")
-def multi_scaled_by_heads(x, w_q, w_k, w_v, w_o, num_heads):
+def multi_head_scaled_by_heads(x, w_q, w_k, w_v, w_o, num_heads):
     query, key, value, _ = heads_of(x, w_q, w_k, w_v, num_heads)
     weights = softmax(query @ key.swapaxes(-1, -2) / np.sqrt(num_heads))
     return from_heads(weights @ value) @ w_o, weights
 
 
 @BANK.wrong_for("multi-head", names="not scaled")
-def multi_unscaled(x, w_q, w_k, w_v, w_o, num_heads):
+def multi_head_unscaled(x, w_q, w_k, w_v, w_o, num_heads):
     query, key, value, _ = heads_of(x, w_q, w_k, w_v, num_heads)
     weights = softmax(query @ key.swapaxes(-1, -2))
     return from_heads(weights @ value) @ w_o, weights
 
 
 @BANK.wrong_for("multi-head", names="split by a reshape straight")
-def multi_split_by_reshape(x, w_q, w_k, w_v, w_o, num_heads):
+def multi_head_split_by_reshape(x, w_q, w_k, w_v, w_o, num_heads):
     batch, length, _ = x.shape
     query, key, value, size = heads_of(
         x, w_q, w_k, w_v, num_heads, lambda y, n: y.reshape(batch, n, length, -1)
@@ -626,7 +626,7 @@ def multi_split_by_reshape(x, w_q, w_k, w_v, w_o, num_heads):
 
 
 @BANK.wrong_for("multi-head", names="split and merge by a reshape alone")
-def multi_without_any_transpose(x, w_q, w_k, w_v, w_o, num_heads):
+def multi_head_without_any_transpose(x, w_q, w_k, w_v, w_o, num_heads):
     batch, length, d_model = x.shape
     shape = (batch, num_heads, length, d_model // num_heads)
     query, key, value = (x @ w_q).reshape(shape), (x @ w_k).reshape(shape), (x @ w_v).reshape(shape)
@@ -635,14 +635,14 @@ def multi_without_any_transpose(x, w_q, w_k, w_v, w_o, num_heads):
 
 
 @BANK.wrong_for("multi-head", names="merge by a reshape alone")
-def multi_merged_by_reshape(x, w_q, w_k, w_v, w_o, num_heads):
+def multi_head_merged_by_reshape(x, w_q, w_k, w_v, w_o, num_heads):
     query, key, value, size = heads_of(x, w_q, w_k, w_v, num_heads)
     weights = softmax(query @ key.swapaxes(-1, -2) / np.sqrt(size))
     return (weights @ value).reshape(x.shape) @ w_o, weights
 
 
 @BANK.wrong_for("multi-head", names="heads of one token attend to one another")
-def multi_attending_to_heads(x, w_q, w_k, w_v, w_o, num_heads):
+def multi_head_attending_to_heads(x, w_q, w_k, w_v, w_o, num_heads):
     query, key, value, size = heads_of(
         x, w_q, w_k, w_v, num_heads, lambda y, n: y.reshape(*y.shape[:2], n, -1)
     )
@@ -651,7 +651,7 @@ def multi_attending_to_heads(x, w_q, w_k, w_v, w_o, num_heads):
 
 
 @BANK.wrong_for("multi-head", names="every num_heads-th column: the columns")
-def multi_interleaved_split(x, w_q, w_k, w_v, w_o, num_heads):
+def multi_head_interleaved_split(x, w_q, w_k, w_v, w_o, num_heads):
     query, key, value, size = heads_of(
         x, w_q, w_k, w_v, num_heads, lambda y, n: np.stack([y[..., h::n] for h in range(n)], 1)
     )
@@ -660,7 +660,7 @@ def multi_interleaved_split(x, w_q, w_k, w_v, w_o, num_heads):
 
 
 @BANK.wrong_for("multi-head", names="and merge in that order, too")
-def multi_interleaved(x, w_q, w_k, w_v, w_o, num_heads):
+def multi_head_interleaved(x, w_q, w_k, w_v, w_o, num_heads):
     merged, all_weights = np.zeros_like(x), []
     for h in range(num_heads):
         query, key, value = (x @ w[:, h::num_heads] for w in (w_q, w_k, w_v))
@@ -671,26 +671,26 @@ def multi_interleaved(x, w_q, w_k, w_v, w_o, num_heads):
 
 
 @BANK.wrong_for("multi-head", names="one feature of each head in turn")
-def multi_stacked_last(x, w_q, w_k, w_v, w_o, num_heads):
+def multi_head_stacked_last(x, w_q, w_k, w_v, w_o, num_heads):
     query, key, value, size = heads_of(x, w_q, w_k, w_v, num_heads)
     weights = softmax(query @ key.swapaxes(-1, -2) / np.sqrt(size))
     return np.einsum("bhld->bldh", weights @ value).reshape(x.shape) @ w_o, weights
 
 
 @BANK.wrong_for("multi-head", names="together in reverse")
-def multi_concatenated_in_reverse(x, w_q, w_k, w_v, w_o, num_heads):
+def multi_head_concatenated_in_reverse(x, w_q, w_k, w_v, w_o, num_heads):
     query, key, value, size = heads_of(x, w_q, w_k, w_v, num_heads)
     weights = softmax(query @ key.swapaxes(-1, -2) / np.sqrt(size))
     return from_heads((weights @ value)[:, ::-1]) @ w_o, weights
 
 
 @BANK.wrong_for("multi-head", names="num_heads and head_dim swapped")
-def multi_with_swapped_sizes(x, w_q, w_k, w_v, w_o, num_heads):
-    return multi_by_reshape(x, w_q, w_k, w_v, w_o, x.shape[-1] // num_heads)
+def multi_head_with_swapped_sizes(x, w_q, w_k, w_v, w_o, num_heads):
+    return multi_head_by_reshape(x, w_q, w_k, w_v, w_o, x.shape[-1] // num_heads)
 
 
 @BANK.wrong_for("multi-head", names="swap heads and batch")
-def multi_with_batch_and_heads_mixed(x, w_q, w_k, w_v, w_o, num_heads):
+def multi_head_with_batch_and_heads_mixed(x, w_q, w_k, w_v, w_o, num_heads):
     batch, length, _ = x.shape
     query, key, value, size = heads_of(x, w_q, w_k, w_v, num_heads)
     query, key, value = (y.reshape(-1, length, size) for y in (query, key, value))
@@ -701,25 +701,25 @@ def multi_with_batch_and_heads_mixed(x, w_q, w_k, w_v, w_o, num_heads):
 
 
 @BANK.wrong_for("multi-head", names="batch and heads in one axis of the weights")
-def multi_weights_still_in_the_batch(x, w_q, w_k, w_v, w_o, num_heads):
-    output, weights = multi_by_reshape(x, w_q, w_k, w_v, w_o, num_heads)
+def multi_head_weights_still_in_the_batch(x, w_q, w_k, w_v, w_o, num_heads):
+    output, weights = multi_head_by_reshape(x, w_q, w_k, w_v, w_o, num_heads)
     return output, weights.reshape(-1, *weights.shape[2:])
 
 
 @BANK.wrong_for("multi-head", names="heads before the batch in the weights")
-def multi_weights_as_a_list(x, w_q, w_k, w_v, w_o, num_heads):
-    output, weights = multi_by_loop(x, w_q, w_k, w_v, w_o, num_heads)
+def multi_head_weights_as_a_list(x, w_q, w_k, w_v, w_o, num_heads):
+    output, weights = multi_head_by_loop(x, w_q, w_k, w_v, w_o, num_heads)
     return output, list(weights.swapaxes(0, 1))
 
 
 @BANK.wrong_for("multi-head", names="average the weights over the heads before you return")
-def multi_averaged_weights(x, w_q, w_k, w_v, w_o, num_heads):
-    output, weights = multi_by_loop(x, w_q, w_k, w_v, w_o, num_heads)
+def multi_head_averaged_weights(x, w_q, w_k, w_v, w_o, num_heads):
+    output, weights = multi_head_by_loop(x, w_q, w_k, w_v, w_o, num_heads)
     return output, weights.mean(axis=1)
 
 
 @BANK.wrong_for("multi-head", names="weights of the last head alone")
-def multi_last_weights(x, w_q, w_k, w_v, w_o, num_heads):
+def multi_head_last_weights(x, w_q, w_k, w_v, w_o, num_heads):
     query, key, value, size = heads_of(x, w_q, w_k, w_v, num_heads)
     outputs = []
     for h in range(num_heads):
@@ -729,7 +729,7 @@ def multi_last_weights(x, w_q, w_k, w_v, w_o, num_heads):
 
 
 @BANK.wrong_for("multi-head", names="average the weights over the heads before they mix")
-def multi_mixing_with_averaged_weights(x, w_q, w_k, w_v, w_o, num_heads):
+def multi_head_mixing_with_averaged_weights(x, w_q, w_k, w_v, w_o, num_heads):
     query, key, value, size = heads_of(x, w_q, w_k, w_v, num_heads)
     weights = softmax(query @ key.swapaxes(-1, -2) / np.sqrt(size)).mean(axis=1, keepdims=True)
     weights = np.broadcast_to(weights, (*query.shape[:3], query.shape[2]))
@@ -737,38 +737,38 @@ def multi_mixing_with_averaged_weights(x, w_q, w_k, w_v, w_o, num_heads):
 
 
 @BANK.wrong_for("multi-head", names="softmax over the heads")
-def multi_softmax_over_heads(x, w_q, w_k, w_v, w_o, num_heads):
+def multi_head_softmax_over_heads(x, w_q, w_k, w_v, w_o, num_heads):
     query, key, value, size = heads_of(x, w_q, w_k, w_v, num_heads)
     weights = softmax(query @ key.swapaxes(-1, -2) / np.sqrt(size), axis=1)
     return from_heads(weights @ value) @ w_o, weights
 
 
 @BANK.wrong_for("multi-head", names="softmax runs over the queries")
-def multi_softmax_over_queries(x, w_q, w_k, w_v, w_o, num_heads):
+def multi_head_softmax_over_queries(x, w_q, w_k, w_v, w_o, num_heads):
     query, key, value, size = heads_of(x, w_q, w_k, w_v, num_heads)
     weights = softmax(query @ key.swapaxes(-1, -2) / np.sqrt(size), axis=2)
     return from_heads(weights @ value) @ w_o, weights
 
 
 @BANK.wrong_for("multi-head", names="leave out w_o")
-def multi_without_w_o(x, w_q, w_k, w_v, w_o, num_heads):
+def multi_head_without_w_o(x, w_q, w_k, w_v, w_o, num_heads):
     query, key, value, size = heads_of(x, w_q, w_k, w_v, num_heads)
     weights = softmax(query @ key.swapaxes(-1, -2) / np.sqrt(size))
     return from_heads(weights @ value), weights
 
 
 @BANK.wrong_for("multi-head", names="transpose w_o")
-def multi_with_w_o_transposed(x, w_q, w_k, w_v, w_o, num_heads):
-    return multi_by_reshape(x, w_q, w_k, w_v, w_o.T, num_heads)
+def multi_head_with_w_o_transposed(x, w_q, w_k, w_v, w_o, num_heads):
+    return multi_head_by_reshape(x, w_q, w_k, w_v, w_o.T, num_heads)
 
 
 @BANK.wrong_for("multi-head", names="all four matrices, as PyTorch")
-def multi_with_matrices_transposed(x, w_q, w_k, w_v, w_o, num_heads):
-    return multi_by_loop(x, w_q.T, w_k.T, w_v.T, w_o.T, num_heads)
+def multi_head_with_matrices_transposed(x, w_q, w_k, w_v, w_o, num_heads):
+    return multi_head_by_loop(x, w_q.T, w_k.T, w_v.T, w_o.T, num_heads)
 
 
 @BANK.wrong_for("multi-head", names="its own block of w_o")
-def multi_mixing_before_the_concatenation(x, w_q, w_k, w_v, w_o, num_heads):
+def multi_head_mixing_before_the_concatenation(x, w_q, w_k, w_v, w_o, num_heads):
     query, key, value, size = heads_of(x, w_q, w_k, w_v, num_heads)
     weights = softmax(query @ key.swapaxes(-1, -2) / np.sqrt(size))
     outputs = []
@@ -779,40 +779,40 @@ def multi_mixing_before_the_concatenation(x, w_q, w_k, w_v, w_o, num_heads):
 
 
 @BANK.wrong_for("multi-head", names="average the heads and mix that with the first rows")
-def multi_mean_of_heads_mixed(x, w_q, w_k, w_v, w_o, num_heads):
+def multi_head_mean_of_heads_mixed(x, w_q, w_k, w_v, w_o, num_heads):
     query, key, value, size = heads_of(x, w_q, w_k, w_v, num_heads)
     weights = softmax(query @ key.swapaxes(-1, -2) / np.sqrt(size))
     return (weights @ value).mean(axis=1) @ w_o[:size], weights
 
 
 @BANK.wrong_for("multi-head", names="every head with the first rows of w_o")
-def multi_same_rows_for_all(x, w_q, w_k, w_v, w_o, num_heads):
+def multi_head_same_rows_for_all(x, w_q, w_k, w_v, w_o, num_heads):
     query, key, value, size = heads_of(x, w_q, w_k, w_v, num_heads)
     weights = softmax(query @ key.swapaxes(-1, -2) / np.sqrt(size))
     return sum(weights[:, h] @ value[:, h] @ w_o[:size] for h in range(num_heads)), weights
 
 
 @BANK.wrong_for("multi-head", names="w_o has a row for each column of all heads")
-def multi_mean_of_heads(x, w_q, w_k, w_v, w_o, num_heads):
+def multi_head_mean_of_heads(x, w_q, w_k, w_v, w_o, num_heads):
     query, key, value, size = heads_of(x, w_q, w_k, w_v, num_heads)
     weights = softmax(query @ key.swapaxes(-1, -2) / np.sqrt(size))
     return (weights @ value).mean(axis=1) @ w_o, weights
 
 
 @BANK.wrong_for("multi-head", names="divide the output by num_heads")
-def multi_output_averaged(x, w_q, w_k, w_v, w_o, num_heads):
-    output, weights = multi_as_a_sum_over_heads(x, w_q, w_k, w_v, w_o, num_heads)
+def multi_head_output_averaged(x, w_q, w_k, w_v, w_o, num_heads):
+    output, weights = multi_head_as_a_sum_over_heads(x, w_q, w_k, w_v, w_o, num_heads)
     return output / num_heads, weights
 
 
 @BANK.wrong_for("multi-head", names="attend once, with all of d_model: split")
-def multi_with_one_head(x, w_q, w_k, w_v, w_o, num_heads):
+def multi_head_with_one_head(x, w_q, w_k, w_v, w_o, num_heads):
     weights = softmax((x @ w_q) @ (x @ w_k).swapaxes(1, 2) / np.sqrt(x.shape[-1]))
     return weights @ x @ w_v @ w_o, weights
 
 
 @BANK.wrong_for("multi-head", names="first head_dim columns")
-def multi_with_the_same_head(x, w_q, w_k, w_v, w_o, num_heads):
+def multi_head_with_the_same_head(x, w_q, w_k, w_v, w_o, num_heads):
     size = x.shape[-1] // num_heads
     outputs, all_weights = [], []
     for _ in range(num_heads):
@@ -824,27 +824,27 @@ def multi_with_the_same_head(x, w_q, w_k, w_v, w_o, num_heads):
 
 
 @BANK.wrong_for("multi-head", names="project nothing")
-def multi_without_projections(x, w_q, w_k, w_v, w_o, num_heads):
+def multi_head_without_projections(x, w_q, w_k, w_v, w_o, num_heads):
     heads = to_heads(x, num_heads)
     weights = softmax(heads @ heads.swapaxes(-1, -2) / np.sqrt(heads.shape[-1]))
     return from_heads(weights @ heads) @ w_o, weights
 
 
 @BANK.wrong_for("multi-head", names="w_q and w_k swapped")
-def multi_keys_times_queries(x, w_q, w_k, w_v, w_o, num_heads):
+def multi_head_keys_times_queries(x, w_q, w_k, w_v, w_o, num_heads):
     query, key, value, size = heads_of(x, w_q, w_k, w_v, num_heads)
     weights = softmax(key @ query.swapaxes(-1, -2) / np.sqrt(size))
     return from_heads(weights @ value) @ w_o, weights
 
 
 @BANK.wrong_for("multi-head", names="add x to the output")
-def multi_with_a_residual(x, w_q, w_k, w_v, w_o, num_heads):
-    output, weights = multi_by_reshape(x, w_q, w_k, w_v, w_o, num_heads)
+def multi_head_with_a_residual(x, w_q, w_k, w_v, w_o, num_heads):
+    output, weights = multi_head_by_reshape(x, w_q, w_k, w_v, w_o, num_heads)
     return x + output, weights
 
 
 @BANK.wrong_for("multi-head", names="mask the future")
-def multi_causal(x, w_q, w_k, w_v, w_o, num_heads):
+def multi_head_causal(x, w_q, w_k, w_v, w_o, num_heads):
     query, key, value, size = heads_of(x, w_q, w_k, w_v, num_heads)
     scores = query @ key.swapaxes(-1, -2) / np.sqrt(size)
     scores[..., np.triu_indices(x.shape[1], 1)[0], np.triu_indices(x.shape[1], 1)[1]] = -np.inf
@@ -852,17 +852,17 @@ def multi_causal(x, w_q, w_k, w_v, w_o, num_heads):
 
 
 @BANK.wrong_for("multi-head", names="swapped: return output first")
-def multi_weights_first(x, w_q, w_k, w_v, w_o, num_heads):
-    return multi_by_reshape(x, w_q, w_k, w_v, w_o, num_heads)[::-1]
+def multi_head_weights_first(x, w_q, w_k, w_v, w_o, num_heads):
+    return multi_head_by_reshape(x, w_q, w_k, w_v, w_o, num_heads)[::-1]
 
 
 @BANK.wrong_for("multi-head", names="output only")
-def multi_output_only(x, w_q, w_k, w_v, w_o, num_heads):
-    return multi_by_reshape(x, w_q, w_k, w_v, w_o, num_heads)[0]
+def multi_head_output_only(x, w_q, w_k, w_v, w_o, num_heads):
+    return multi_head_by_reshape(x, w_q, w_k, w_v, w_o, num_heads)[0]
 
 
 @BANK.wrong_for("multi-head", names="subtract from each row")
-def multi_without_maximum(x, w_q, w_k, w_v, w_o, num_heads):
+def multi_head_without_maximum(x, w_q, w_k, w_v, w_o, num_heads):
     query, key, value, size = heads_of(x, w_q, w_k, w_v, num_heads)
     e = np.exp(query @ key.swapaxes(-1, -2) / np.sqrt(size))
     weights = e / e.sum(axis=-1, keepdims=True)
@@ -870,27 +870,27 @@ def multi_without_maximum(x, w_q, w_k, w_v, w_o, num_heads):
 
 
 @BANK.wrong_for("multi-head", names="fixed in the code")
-def multi_with_heads_of_three(x, w_q, w_k, w_v, w_o, num_heads):
+def multi_head_with_heads_of_three(x, w_q, w_k, w_v, w_o, num_heads):
     query, key, value, _ = heads_of(x, w_q, w_k, w_v, num_heads)
     weights = softmax(query @ key.swapaxes(-1, -2) / np.sqrt(3))
     return from_heads(weights @ value) @ w_o, weights
 
 
 @BANK.wrong_for("multi-head", names="cut the length into heads")
-def multi_with_heads_cut_from_tokens(x, w_q, w_k, w_v, w_o, num_heads):
+def multi_head_with_heads_cut_from_tokens(x, w_q, w_k, w_v, w_o, num_heads):
     query, key, value = (np.split(x @ w, num_heads, axis=1) for w in (w_q, w_k, w_v))
     weights = softmax(np.array(query) @ np.array(key).swapaxes(-1, -2))
     return np.concatenate(weights @ np.array(value), axis=1) @ w_o, weights
 
 
 @BANK.wrong_for("multi-head", symptom="you have weights right, but output")
-def multi_with_a_relu(x, w_q, w_k, w_v, w_o, num_heads):
-    output, weights = multi_by_reshape(x, w_q, w_k, w_v, w_o, num_heads)
+def multi_head_with_a_relu(x, w_q, w_k, w_v, w_o, num_heads):
+    output, weights = multi_head_by_reshape(x, w_q, w_k, w_v, w_o, num_heads)
     return np.maximum(output, 0), weights
 
 
 @BANK.wrong_for("multi-head", symptom=r"weights\[.*\] is .*, expected .*Take the steps one by one")
-def multi_with_a_wrong_slice(x, w_q, w_k, w_v, w_o, num_heads):
+def multi_head_with_a_wrong_slice(x, w_q, w_k, w_v, w_o, num_heads):
     query, key, value, size = heads_of(x, w_q, np.roll(w_k, 1, axis=1), w_v, num_heads)
     weights = softmax(query @ key.swapaxes(-1, -2) / np.sqrt(size))
     return from_heads(weights @ value) @ w_o, weights
@@ -900,31 +900,31 @@ def multi_with_a_wrong_slice(x, w_q, w_k, w_v, w_o, num_heads):
 
 
 @BANK.right_for("packed-weights")
-def unpack_by_rows(in_proj_weight, out_proj_weight):
+def unpacked_by_rows(in_proj_weight, out_proj_weight):
     d = out_proj_weight.shape[0]
     w_q, w_k, w_v = in_proj_weight[:d], in_proj_weight[d : 2 * d], in_proj_weight[2 * d :]
     return w_q.T, w_k.T, w_v.T, out_proj_weight.T
 
 
 @BANK.right_for("packed-weights")
-def unpack_with_split(in_proj_weight, out_proj_weight):
+def unpacked_with_split(in_proj_weight, out_proj_weight):
     return [w.T for w in [*np.split(in_proj_weight, 3), out_proj_weight]]
 
 
 @BANK.right_for("packed-weights")
-def unpack_by_columns(in_proj_weight, out_proj_weight):
+def unpacked_by_columns(in_proj_weight, out_proj_weight):
     return (*np.split(in_proj_weight.T, 3, axis=1), out_proj_weight.T)
 
 
 @BANK.right_for("packed-weights")
-def unpack_by_reshape(in_proj_weight, out_proj_weight):
+def unpacked_by_reshape(in_proj_weight, out_proj_weight):
     d = in_proj_weight.shape[1]
     w_q, w_k, w_v = in_proj_weight.reshape(3, d, d).transpose(0, 2, 1)
     return w_q, w_k, w_v, np.transpose(out_proj_weight)
 
 
 @BANK.right_for("packed-weights")
-def unpack_in_loops(in_proj_weight, out_proj_weight):
+def unpacked_in_loops(in_proj_weight, out_proj_weight):
     d = len(out_proj_weight)
     result = [[[0.0] * d for _ in range(d)] for _ in range(4)]
     for m in range(4):
@@ -936,7 +936,7 @@ def unpack_in_loops(in_proj_weight, out_proj_weight):
 
 
 @BANK.right_for("packed-weights")
-def unpack_by_what_the_matrices_do(in_proj_weight, out_proj_weight):
+def unpacked_by_what_the_matrices_do(in_proj_weight, out_proj_weight):
     d = in_proj_weight.shape[1]
     projected = np.eye(d) @ in_proj_weight.T
     return *(projected[:, i * d : (i + 1) * d] for i in range(3)), np.eye(d) @ out_proj_weight.T
@@ -946,163 +946,163 @@ def unpack_by_what_the_matrices_do(in_proj_weight, out_proj_weight):
 
 
 @BANK.wrong_for("packed-weights", names="transpose nothing")
-def unpack_without_transposes(in_proj_weight, out_proj_weight):
+def unpacked_without_transposes(in_proj_weight, out_proj_weight):
     return *np.split(in_proj_weight, 3), out_proj_weight
 
 
 @BANK.wrong_for("packed-weights", names="do not transpose in_proj_weight")
-def unpack_only_out_transposed(in_proj_weight, out_proj_weight):
+def unpacked_only_out_transposed(in_proj_weight, out_proj_weight):
     return *np.split(in_proj_weight, 3), out_proj_weight.T
 
 
 @BANK.wrong_for("packed-weights", names="do not transpose out_proj_weight")
-def unpack_out_untransposed(in_proj_weight, out_proj_weight):
+def unpacked_out_untransposed(in_proj_weight, out_proj_weight):
     w_q, w_k, w_v = np.split(in_proj_weight.T, 3, axis=1)
     return w_q, w_k, w_v, out_proj_weight
 
 
 @BANK.wrong_for("packed-weights", names="stacked in the rows")
-def unpack_split_along_columns(in_proj_weight, out_proj_weight):
+def unpacked_split_along_columns(in_proj_weight, out_proj_weight):
     w_q, w_k, w_v = np.split(in_proj_weight, 3, axis=1)
     return w_q, w_k, w_v, out_proj_weight.T
 
 
 @BANK.wrong_for("packed-weights", names="w_q, w_v, w_k, w_o")
-def unpack_value_before_key(in_proj_weight, out_proj_weight):
+def unpacked_value_before_key(in_proj_weight, out_proj_weight):
     w_q, w_v, w_k = (w.T for w in np.split(in_proj_weight, 3))
     return w_q, w_k, w_v, out_proj_weight.T
 
 
 @BANK.wrong_for("packed-weights", names="w_k, w_q, w_v, w_o")
-def unpack_key_first(in_proj_weight, out_proj_weight):
+def unpacked_key_first(in_proj_weight, out_proj_weight):
     w_k, w_q, w_v = (w.T for w in np.split(in_proj_weight, 3))
     return w_q, w_k, w_v, out_proj_weight.T
 
 
 @BANK.wrong_for("packed-weights", names="w_v, w_k, w_q, w_o")
-def unpack_reversed(in_proj_weight, out_proj_weight):
+def unpacked_reversed(in_proj_weight, out_proj_weight):
     w_v, w_k, w_q = (w.T for w in np.split(in_proj_weight, 3))
     return w_q, w_k, w_v, out_proj_weight.T
 
 
 @BANK.wrong_for("packed-weights", names="w_o, w_q, w_k, w_v: the order")
-def unpack_out_first(in_proj_weight, out_proj_weight):
+def unpacked_out_first(in_proj_weight, out_proj_weight):
     return out_proj_weight.T, *(w.T for w in np.split(in_proj_weight, 3))
 
 
 @BANK.wrong_for("packed-weights", names="as w_k, w_q, w_v and transpose nothing")
-def unpack_key_first_untransposed(in_proj_weight, out_proj_weight):
+def unpacked_key_first_untransposed(in_proj_weight, out_proj_weight):
     w_k, w_q, w_v = np.split(in_proj_weight, 3)
     return w_q, w_k, w_v, out_proj_weight
 
 
 @BANK.wrong_for("packed-weights", names="every third row: query")
-def unpack_interleaved(in_proj_weight, out_proj_weight):
+def unpacked_interleaved(in_proj_weight, out_proj_weight):
     return *(in_proj_weight[i::3].T for i in range(3)), out_proj_weight.T
 
 
 @BANK.wrong_for("packed-weights", names="every third row: query")
-def unpack_three_in_the_middle(in_proj_weight, out_proj_weight):
+def unpacked_three_in_the_middle(in_proj_weight, out_proj_weight):
     d = in_proj_weight.shape[1]
     blocks = in_proj_weight.reshape(d, 3, d)
     return *(blocks[:, i].T for i in range(3)), out_proj_weight.T
 
 
 @BANK.wrong_for("packed-weights", names="as a reshape to")
-def unpack_reshaped_for_a_transpose(in_proj_weight, out_proj_weight):
+def unpacked_reshaped_for_a_transpose(in_proj_weight, out_proj_weight):
     d = in_proj_weight.shape[1]
     return *np.split(in_proj_weight.reshape(d, 3 * d), 3, axis=1), out_proj_weight.T
 
 
 @BANK.wrong_for("packed-weights", names="and leave out_proj_weight as it is")
-def unpack_three_in_the_middle_untransposed(in_proj_weight, out_proj_weight):
+def unpacked_three_in_the_middle_untransposed(in_proj_weight, out_proj_weight):
     d = in_proj_weight.shape[1]
     blocks = in_proj_weight.reshape(d, 3, d)
     return blocks[:, 0], blocks[:, 1], blocks[:, 2], out_proj_weight
 
 
 @BANK.wrong_for("packed-weights", names="transpose first and then reshape")
-def unpack_reshape_after_the_transpose(in_proj_weight, out_proj_weight):
+def unpacked_reshape_after_the_transpose(in_proj_weight, out_proj_weight):
     d = in_proj_weight.shape[1]
     return *in_proj_weight.T.reshape(3, d, d), out_proj_weight.T
 
 
 @BANK.wrong_for("packed-weights", names="transpose twice")
-def unpack_transposed_twice(in_proj_weight, out_proj_weight):
+def unpacked_transposed_twice(in_proj_weight, out_proj_weight):
     d = in_proj_weight.shape[1]
     blocks = in_proj_weight.T.reshape(3, d, d)
     return blocks[0].T, blocks[1].T, blocks[2].T, out_proj_weight.T
 
 
 @BANK.wrong_for("packed-weights", names="first block three times")
-def unpack_the_same_slice(in_proj_weight, out_proj_weight):
+def unpacked_the_same_slice(in_proj_weight, out_proj_weight):
     d = in_proj_weight.shape[1]
     return in_proj_weight[:d].T, in_proj_weight[:d].T, in_proj_weight[:d].T, out_proj_weight.T
 
 
 @BANK.wrong_for("packed-weights", names="invert the matrices")
-def unpack_inverted(in_proj_weight, out_proj_weight):
+def unpacked_inverted(in_proj_weight, out_proj_weight):
     return [np.linalg.inv(w) for w in [*np.split(in_proj_weight, 3), out_proj_weight]]
 
 
 @BANK.wrong_for("packed-weights", names="90 degrees")
-def unpack_turned(in_proj_weight, out_proj_weight):
+def unpacked_turned(in_proj_weight, out_proj_weight):
     return [np.rot90(w) for w in [*np.split(in_proj_weight, 3), out_proj_weight]]
 
 
 @BANK.wrong_for("packed-weights", names="flip the columns")
-def unpack_flipped(in_proj_weight, out_proj_weight):
+def unpacked_flipped(in_proj_weight, out_proj_weight):
     return [w[:, ::-1] for w in [*np.split(in_proj_weight, 3), out_proj_weight]]
 
 
 @BANK.wrong_for("packed-weights", names="out_proj_weight for w_v")
-def unpack_value_from_out(in_proj_weight, out_proj_weight):
+def unpacked_value_from_out(in_proj_weight, out_proj_weight):
     w_q, w_k, _ = np.split(in_proj_weight, 3)
     return w_q.T, w_k.T, out_proj_weight.T, out_proj_weight.T
 
 
 @BANK.wrong_for("packed-weights", names="leave out w_o")
-def unpack_three(in_proj_weight, out_proj_weight):
+def unpacked_three(in_proj_weight, out_proj_weight):
     w_q, w_k, w_v = np.split(in_proj_weight, 3)
     return w_q.T, w_k.T, w_v.T
 
 
 @BANK.wrong_for("packed-weights", names="in one piece: cut it")
-def unpack_two(in_proj_weight, out_proj_weight):
+def unpacked_two(in_proj_weight, out_proj_weight):
     return in_proj_weight.T, out_proj_weight.T
 
 
 @BANK.wrong_for("packed-weights", names="d_model is the number of columns")
-def unpack_with_the_rows_as_d_model(in_proj_weight, out_proj_weight):
+def unpacked_with_the_rows_as_d_model(in_proj_weight, out_proj_weight):
     d = len(in_proj_weight)
     return *in_proj_weight.reshape(3, d, d).swapaxes(1, 2), out_proj_weight.T
 
 
 @BANK.wrong_for("packed-weights", names="three blocks, each of d_model")
-def unpack_the_rows(in_proj_weight, out_proj_weight):
+def unpacked_the_rows(in_proj_weight, out_proj_weight):
     w_q, w_k, w_v = in_proj_weight
     return w_q.T, w_k.T, w_v.T, out_proj_weight.T
 
 
 @BANK.wrong_for("packed-weights", symptom="must return 4 arrays, w_q, w_k, w_v and w_o; got 1")
-def unpack_stacked(in_proj_weight, out_proj_weight):
+def unpacked_stacked(in_proj_weight, out_proj_weight):
     return np.stack([*np.split(in_proj_weight.T, 3, axis=1), out_proj_weight.T])
 
 
 @BANK.wrong_for("packed-weights", symptom="you have w_k, w_v and w_o right, but w_q")
-def unpack_with_a_scaled_query(in_proj_weight, out_proj_weight):
-    w_q, w_k, w_v, w_o = unpack_by_rows(in_proj_weight, out_proj_weight)
+def unpacked_with_a_scaled_query(in_proj_weight, out_proj_weight):
+    w_q, w_k, w_v, w_o = unpacked_by_rows(in_proj_weight, out_proj_weight)
     return w_q / np.sqrt(len(w_q)), w_k, w_v, w_o
 
 
 @BANK.wrong_for("packed-weights", names="do not transpose w_k, only the others")
-def unpack_with_the_key_forgotten(in_proj_weight, out_proj_weight):
-    w_q, w_k, w_v, w_o = unpack_by_rows(in_proj_weight, out_proj_weight)
+def unpacked_with_the_key_forgotten(in_proj_weight, out_proj_weight):
+    w_q, w_k, w_v, w_o = unpacked_by_rows(in_proj_weight, out_proj_weight)
     return w_q, w_k.T, w_v, w_o
 
 
 @BANK.wrong_for("packed-weights", symptom=r"the shape of w_k is \(5, 4\), expected \(5, 5\)")
-def unpack_off_by_one(in_proj_weight, out_proj_weight):
+def unpacked_off_by_one(in_proj_weight, out_proj_weight):
     d = in_proj_weight.shape[1]
     w_q, w_k, w_v = in_proj_weight[:d], in_proj_weight[d + 1 : 2 * d], in_proj_weight[2 * d :]
     return w_q.T, w_k.T, w_v.T, out_proj_weight.T

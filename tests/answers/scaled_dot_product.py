@@ -739,14 +739,14 @@ def attention_without_weights(query, key, value):
 
 
 @BANK.right_for("causal")
-def causal_with_tril(scores):
+def causal_weights_with_tril(scores):
     len_q, len_k = scores.shape[-2:]
     allowed = np.tril(np.ones((len_q, len_k), dtype=bool), k=len_k - len_q)
     return softmax_vectorised(np.where(allowed, scores, -np.inf))
 
 
 @BANK.right_for("causal")
-def causal_in_loops(scores):
+def causal_weights_in_loops(scores):
     batch, len_q, len_k = scores.shape
     weights = np.zeros(scores.shape)
     for b in range(batch):
@@ -759,7 +759,7 @@ def causal_in_loops(scores):
 
 
 @BANK.right_for("causal")
-def causal_by_positions(scores):
+def causal_weights_by_positions(scores):
     key_position = np.arange(scores.shape[2])
     query_position = key_position[-scores.shape[1] :]
     future = key_position[None, :] > query_position[:, None]
@@ -769,21 +769,21 @@ def causal_by_positions(scores):
 
 
 @BANK.right_for("causal")
-def causal_adds_minus_a_billion(scores):
+def causal_weights_adds_minus_a_billion(scores):
     _, len_q, len_k = scores.shape
     bias = np.triu(np.full((len_q, len_k), -1e9), k=1 + len_k - len_q)
     return softmax_vectorised(scores + bias)
 
 
 @BANK.right_for("causal")
-def causal_in_float32(scores):
+def causal_weights_in_float32(scores):
     _, len_q, len_k = scores.shape
     future = np.triu(np.ones((len_k, len_k)), k=1)[-len_q:] == 1
     return softmax_vectorised(np.where(future, np.float32(-np.inf), scores.astype(np.float32)))
 
 
 @BANK.right_for("causal")
-def causal_with_the_package(scores):
+def causal_weights_with_the_package(scores):
     len_q, len_k = scores.shape[-2:]
     mask = attnbook.causal_mask(len_k)[len_k - len_q :]
     return attnbook.softmax(np.where(mask, scores, -np.inf))
@@ -798,213 +798,213 @@ def causal_allowed(scores, k=0):
 
 
 @BANK.wrong_for("causal", names="nothing is masked")
-def causal_without_mask(scores):
+def causal_weights_without_mask(scores):
     return softmax_vectorised(scores)
 
 
 @BANK.wrong_for("causal", names="upper triangular")
-def causal_upper_triangle(scores):
+def causal_weights_upper_triangle(scores):
     len_q, len_k = scores.shape[-2:]
     allowed = np.triu(np.ones((len_q, len_k)), k=len_k - len_q)
     return softmax_vectorised(np.where(allowed == 1, scores, -np.inf))
 
 
 @BANK.wrong_for("causal", names="inverted, and the last query")
-def causal_inverted(scores):
+def causal_weights_inverted(scores):
     return softmax_vectorised(np.where(causal_allowed(scores), -np.inf, scores))
 
 
 @BANK.wrong_for("causal", names="inverted: these queries see the future")
-def causal_inverted_with_a_large_number(scores):
-    return np.nan_to_num(causal_inverted(scores))
+def causal_weights_inverted_with_a_large_number(scores):
+    return np.nan_to_num(causal_weights_inverted(scores))
 
 
 @BANK.wrong_for("causal", names="may also attend to its own position")
-def causal_not_itself(scores):
+def causal_weights_not_itself(scores):
     return softmax_vectorised(np.where(causal_allowed(scores, -1), scores, -np.inf))
 
 
 @BANK.wrong_for("causal", names="sees one position of the future")
-def causal_sees_the_next(scores):
+def causal_weights_sees_the_next(scores):
     return softmax_vectorised(np.where(causal_allowed(scores, 1), scores, -np.inf))
 
 
 @BANK.wrong_for("causal", names="aligned with the first keys")
-def causal_aligned_with_the_first_keys(scores):
+def causal_weights_aligned_with_the_first_keys(scores):
     masked = np.where(np.tril(np.ones(scores.shape[-2:])) == 1, scores, -np.inf)
     return softmax_vectorised(masked)
 
 
 @BANK.wrong_for("causal", names="aligned with the first keys")
-def causal_triu_of_ones_without_offset(scores):
+def causal_weights_triu_of_ones_without_offset(scores):
     future = np.triu(np.ones_like(scores), k=1).astype(bool)
     return softmax_vectorised(np.where(future, -1e9, scores))
 
 
 @BANK.wrong_for("causal", names="after the softmax")
-def causal_mask_after_softmax(scores):
+def causal_weights_mask_after_softmax(scores):
     return softmax_vectorised(scores) * causal_allowed(scores)
 
 
 @BANK.wrong_for("causal", names="mask before you take the maximum")
-def causal_renormalised_after_softmax(scores):
+def causal_weights_renormalised_after_softmax(scores):
     weights = softmax_vectorised(scores) * causal_allowed(scores)
     return weights / weights.sum(axis=-1, keepdims=True)
 
 
 @BANK.wrong_for("causal", names=r"exp\(0\) is 1")
-def causal_zeros_for_masked(scores):
+def causal_weights_zeros_for_masked(scores):
     return softmax_vectorised(np.tril(scores, k=scores.shape[2] - scores.shape[1]))
 
 
 @BANK.wrong_for("causal", names=r"added as ones and zeros")
-def causal_adds_the_mask(scores):
+def causal_weights_adds_the_mask(scores):
     return softmax_vectorised(scores + causal_allowed(scores))
 
 
 @BANK.wrong_for("causal", names="running mean")
-def causal_running_mean(scores):
+def causal_weights_running_mean(scores):
     allowed = causal_allowed(scores)
     weights = allowed / allowed.sum(axis=-1, keepdims=True)
     return np.broadcast_to(weights, scores.shape)
 
 
 @BANK.wrong_for("causal", names="best key")
-def causal_hard(scores):
+def causal_weights_hard(scores):
     best = np.where(causal_allowed(scores), scores, -np.inf).argmax(axis=-1)
     return np.eye(scores.shape[-1])[best]
 
 
 @BANK.wrong_for("causal", names="softmax runs over the queries")
-def causal_softmax_over_queries(scores):
+def causal_weights_softmax_over_queries(scores):
     e = np.exp(np.where(causal_allowed(scores), scores, -np.inf))
     return e / e.sum(axis=-2, keepdims=True)
 
 
 @BANK.wrong_for("causal", names="exactly 0 counts as masked")
-def causal_takes_zero_for_masked(scores):
+def causal_weights_takes_zero_for_masked(scores):
     lower = np.tril(scores, k=scores.shape[2] - scores.shape[1])
     lower[lower == 0] = -np.inf
     return softmax_vectorised(lower)
 
 
 @BANK.wrong_for("causal", names="changed in place")
-def causal_in_place(scores):
+def causal_weights_in_place(scores):
     scores[:, ~causal_allowed(scores)] = -np.inf
     return softmax_vectorised(scores)
 
 
 @BANK.wrong_for("causal", names="masked score a number, and not -inf")
-def causal_fill_of_minus_hundred(scores):
+def causal_weights_fill_of_minus_hundred(scores):
     return softmax_vectorised(np.where(causal_allowed(scores), scores, -100))
 
 
 @BANK.wrong_for("causal", names="-40000. Fill masked ones with -np.inf")
-def causal_fill_of_minus_ten_thousand(scores):
+def causal_weights_fill_of_minus_ten_thousand(scores):
     return softmax_vectorised(np.where(causal_allowed(scores), scores, -1e4))
 
 
 @BANK.wrong_for("causal", names="-40000. Fill masked ones with -np.inf")
-def causal_adding_minus_ten_thousand(scores):
+def causal_weights_adding_minus_ten_thousand(scores):
     return softmax_vectorised(scores + np.where(causal_allowed(scores), 0, -1e4))
 
 
 @BANK.wrong_for("causal", names="masked score a number, and not -inf")
-def causal_fill_below_the_minimum(scores):
+def causal_weights_fill_below_the_minimum(scores):
     return softmax_vectorised(np.where(causal_allowed(scores), scores, scores.min() - 30))
 
 
 @BANK.wrong_for("causal", names="largest allowed score first")
-def causal_without_maximum(scores):
+def causal_weights_without_maximum(scores):
     e = np.exp(scores) * causal_allowed(scores)
     return e / e.sum(axis=-1, keepdims=True)
 
 
 @BANK.wrong_for("causal", names="mask before you take the maximum")
-def causal_maximum_of_masked_keys(scores):
+def causal_weights_maximum_of_masked_keys(scores):
     e = np.exp(scores - scores.max(axis=-1, keepdims=True)) * causal_allowed(scores)
     return e / e.sum(axis=-1, keepdims=True)
 
 
 @BANK.wrong_for("causal", names="wrong sign")
-def causal_offset_sign(scores):
+def causal_weights_offset_sign(scores):
     _, len_q, len_k = scores.shape
     allowed = np.tril(np.ones((len_q, len_k), dtype=bool), k=len_q - len_k)
     return softmax_vectorised(np.where(allowed, scores, -np.inf))
 
 
 @BANK.wrong_for("causal", names="softmax is missing")
-def causal_only_masks(scores):
+def causal_weights_only_masks(scores):
     return np.where(causal_allowed(scores), scores, -np.inf)
 
 
 @BANK.wrong_for("causal", names="is a return missing")
-def causal_without_return(scores):
+def causal_weights_without_return(scores):
     softmax_vectorised(np.where(causal_allowed(scores), scores, -np.inf))
 
 
 @BANK.wrong_for("causal", names=MASK_SHAPE)
-def causal_square_mask_only(scores):
+def causal_weights_square_mask_only(scores):
     mask = np.tril(np.ones((scores.shape[-1], scores.shape[-1]), dtype=bool))
     return softmax_vectorised(np.where(mask, scores, -np.inf))
 
 
 @BANK.wrong_for("causal", names=MASK_SHAPE)
-def causal_mask_of_the_package(scores):
+def causal_weights_mask_of_the_package(scores):
     mask = np.broadcast_to(attnbook.causal_mask(scores.shape[-1]), scores.shape)
     return softmax_vectorised(np.where(mask, scores, -np.inf))
 
 
 @BANK.wrong_for("causal", names=MASK_SHAPE)
-def causal_adds_a_square_of_minus_infinity(scores):
+def causal_weights_adds_a_square_of_minus_infinity(scores):
     len_k = scores.shape[-1]
     return softmax_vectorised(scores + np.triu(np.full((len_k, len_k), -np.inf), k=1))
 
 
 @BANK.wrong_for("causal", names=MASK_SHAPE)
-def causal_square_of_the_queries(scores):
+def causal_weights_square_of_the_queries(scores):
     future = np.triu(np.ones((scores.shape[1], scores.shape[1]), dtype=bool), k=1)
     return softmax_vectorised(np.where(future, -np.inf, scores))
 
 
 @BANK.wrong_for("causal", names=MASK_SHAPE)
-def causal_square_mask_as_an_index(scores):
+def causal_weights_square_mask_as_an_index(scores):
     scores = scores.copy()
     scores[:, ~np.tri(scores.shape[2], dtype=bool)] = -np.inf
     return softmax_vectorised(scores)
 
 
 @BANK.wrong_for("causal", names="np.where does it for you")
-def causal_mask_as_an_index_of_the_batch(scores):
+def causal_weights_mask_as_an_index_of_the_batch(scores):
     scores = scores.copy()
     scores[~causal_allowed(scores)] = -np.inf
     return softmax_vectorised(scores)
 
 
 @BANK.wrong_for("causal", names="keepdims=True")
-def causal_without_keepdims(scores):
+def causal_weights_without_keepdims(scores):
     e = np.exp(np.where(causal_allowed(scores), scores, -np.inf))
     return e / e.sum(axis=-1)
 
 
 @BANK.wrong_for("causal", symptom="no weight gets")
-def causal_offset_copied_from_an_example(scores):
+def causal_weights_offset_copied_from_an_example(scores):
     mask = np.tril(np.ones(scores.shape[-2:], dtype=bool), k=2)
     return softmax_vectorised(np.where(mask, scores, -np.inf))
 
 
 @BANK.wrong_for("causal", symptom="no weight gets")
-def causal_flipped(scores):
+def causal_weights_flipped(scores):
     return softmax_vectorised(np.where(causal_allowed(scores)[:, ::-1], scores, -np.inf))
 
 
 @BANK.wrong_for("causal", symptom=r"shape of result is \(3, 5\)")
-def causal_returns_the_mask(scores):
+def causal_weights_returns_the_mask(scores):
     return causal_allowed(scores)
 
 
 @BANK.wrong_for("causal", symptom=r"expected \(2, 3, 5\)")
-def causal_only_square_part(scores):
+def causal_weights_only_square_part(scores):
     part = scores[:, :, -scores.shape[1] :]
     return softmax_vectorised(np.where(np.tri(scores.shape[1], dtype=bool), part, -np.inf))
 
@@ -1013,7 +1013,7 @@ def causal_only_square_part(scores):
 
 
 @BANK.right_for("masked-softmax")
-def masked_with_minus_infinity(scores, mask):
+def masked_softmax_with_minus_infinity(scores, mask):
     filled = np.where(mask, scores, -np.inf)
     largest = filled.max(axis=-1, keepdims=True)
     e = np.exp(filled - np.where(np.isinf(largest), 0, largest))
@@ -1022,7 +1022,7 @@ def masked_with_minus_infinity(scores, mask):
 
 
 @BANK.right_for("masked-softmax")
-def masked_in_loops(scores, mask):
+def masked_softmax_in_loops(scores, mask):
     mask = np.broadcast_to(mask, scores.shape)
     weights = np.zeros(scores.shape)
     for b in range(scores.shape[0]):
@@ -1038,17 +1038,17 @@ def masked_in_loops(scores, mask):
 
 
 @BANK.right_for("masked-softmax")
-def masked_with_nan_to_num(scores, mask):
+def masked_softmax_with_nan_to_num(scores, mask):
     return np.nan_to_num(softmax_vectorised(np.where(mask, scores, -np.inf)))
 
 
 @BANK.right_for("masked-softmax")
-def masked_with_a_large_fill_then_zeros(scores, mask):
+def masked_softmax_with_a_large_fill_then_zeros(scores, mask):
     return softmax_vectorised(np.where(mask, scores, -1e9)) * mask
 
 
 @BANK.right_for("masked-softmax")
-def masked_in_float32_with_epsilon(scores, mask):
+def masked_softmax_in_float32_with_epsilon(scores, mask):
     scores = scores.astype(np.float32)
     largest = np.max(scores, axis=-1, keepdims=True, where=mask, initial=-1e30)
     e = np.exp(np.where(mask, scores - largest, -np.inf))
@@ -1056,7 +1056,7 @@ def masked_in_float32_with_epsilon(scores, mask):
 
 
 @BANK.right_for("masked-softmax")
-def masked_with_the_package(scores, mask):
+def masked_softmax_with_the_package(scores, mask):
     return attnbook.softmax(np.where(mask, scores, -np.inf))
 
 
@@ -1064,152 +1064,152 @@ def masked_with_the_package(scores, mask):
 
 
 @BANK.wrong_for("masked-softmax", names="nothing is masked")
-def masked_without_mask(scores, mask):
+def masked_softmax_without_mask(scores, mask):
     return softmax_vectorised(scores)
 
 
 @BANK.wrong_for("masked-softmax", names="mask is inverted")
-def masked_inverted(scores, mask):
+def masked_softmax_inverted(scores, mask):
     return softmax_vectorised(np.where(mask, -np.inf, scores))
 
 
 @BANK.wrong_for("masked-softmax", names="after the softmax")
-def masked_after_softmax(scores, mask):
+def masked_softmax_after_softmax(scores, mask):
     return softmax_vectorised(scores) * mask
 
 
 @BANK.wrong_for("masked-softmax", names="became NaN: 0 divided by 0")
-def masked_renormalised_after_softmax(scores, mask):
+def masked_softmax_renormalised_after_softmax(scores, mask):
     weights = softmax_vectorised(scores) * mask
     return weights / weights.sum(axis=-1, keepdims=True)
 
 
 @BANK.wrong_for("masked-softmax", names="mask before you take the maximum")
-def masked_maximum_of_masked_keys(scores, mask):
+def masked_softmax_maximum_of_masked_keys(scores, mask):
     e = np.exp(scores - scores.max(axis=-1, keepdims=True)) * mask
     total = e.sum(axis=-1, keepdims=True)
     return e / np.where(total == 0, 1, total)
 
 
 @BANK.wrong_for("masked-softmax", names="largest allowed score first")
-def masked_without_maximum(scores, mask):
+def masked_softmax_without_maximum(scores, mask):
     e = np.where(mask, np.exp(scores), 0)
     total = e.sum(axis=-1, keepdims=True)
     return e / np.where(total == 0, 1, total)
 
 
 @BANK.wrong_for("masked-softmax", names=r"multiplied by the mask.*exp\(0\) is 1")
-def masked_multiplies(scores, mask):
+def masked_softmax_multiplies(scores, mask):
     return softmax_vectorised(scores * mask)
 
 
 @BANK.wrong_for("masked-softmax", names=r"exp\(0\) is 1")
-def masked_filled_with_zero(scores, mask):
+def masked_softmax_filled_with_zero(scores, mask):
     return softmax_vectorised(np.where(mask, scores, 0))
 
 
 @BANK.wrong_for("masked-softmax", names="added as ones and zeros")
-def masked_adds_the_mask(scores, mask):
+def masked_softmax_adds_the_mask(scores, mask):
     return softmax_vectorised(scores + mask)
 
 
 @BANK.wrong_for("masked-softmax", names="became uniform")
-def masked_filled_with_a_large_number(scores, mask):
+def masked_softmax_filled_with_a_large_number(scores, mask):
     return softmax_vectorised(np.where(mask, scores, -1e9))
 
 
 @BANK.wrong_for("masked-softmax", names="unmasked softmax back")
-def masked_adds_a_large_number(scores, mask):
+def masked_softmax_adds_a_large_number(scores, mask):
     return softmax_vectorised(scores + (1 - mask) * -1e9)
 
 
 @BANK.wrong_for("masked-softmax", names="became NaN: 0 divided by 0")
-def masked_empty_rows_are_nan(scores, mask):
+def masked_softmax_empty_rows_are_nan(scores, mask):
     return softmax_vectorised(np.where(mask, scores, -np.inf))
 
 
 @BANK.wrong_for("masked-softmax", names="softmax runs over the queries")
-def masked_softmax_over_queries(scores, mask):
+def masked_softmax_softmax_over_queries(scores, mask):
     e = np.exp(np.where(mask, scores, -np.inf))
     return np.nan_to_num(e / e.sum(axis=-2, keepdims=True))
 
 
 @BANK.wrong_for("masked-softmax", names="best key")
-def masked_hard(scores, mask):
+def masked_softmax_hard(scores, mask):
     best = np.where(mask, scores, -np.inf).argmax(axis=-1)
     return np.eye(scores.shape[-1])[best] * mask
 
 
 @BANK.wrong_for("masked-softmax", names="all allowed keys get the same weight")
-def masked_mean(scores, mask):
+def masked_softmax_mean(scores, mask):
     weights = np.ones(scores.shape) * mask
     return weights / np.maximum(weights.sum(axis=-1, keepdims=True), 1)
 
 
 @BANK.wrong_for("masked-softmax", names="exactly 0 counts as masked")
-def masked_takes_zero_for_masked(scores, mask):
+def masked_softmax_takes_zero_for_masked(scores, mask):
     kept = scores * mask
     return np.nan_to_num(softmax_vectorised(np.where(kept == 0, -np.inf, kept)))
 
 
 @BANK.wrong_for("masked-softmax", names="changed in place")
-def masked_in_place(scores, mask):
+def masked_softmax_in_place(scores, mask):
     scores[~np.broadcast_to(mask, scores.shape)] = -np.inf
     return np.nan_to_num(softmax_vectorised(scores))
 
 
 @BANK.wrong_for("masked-softmax", names="np.where")
-def masked_by_boolean_index(scores, mask):
+def masked_softmax_by_boolean_index(scores, mask):
     filled = scores.copy()
     filled[~mask] = -np.inf
     return np.nan_to_num(softmax_vectorised(filled))
 
 
 @BANK.wrong_for("masked-softmax", names="mask of the first")
-def masked_with_the_mask_of_the_first_query(scores, mask):
+def masked_softmax_with_the_mask_of_the_first_query(scores, mask):
     return np.nan_to_num(softmax_vectorised(np.where(mask[:, :1, :], scores, -np.inf)))
 
 
 @BANK.wrong_for("masked-softmax", names="mask of the first")
-def masked_with_the_mask_of_the_first_sequence(scores, mask):
+def masked_softmax_with_the_mask_of_the_first_sequence(scores, mask):
     return np.nan_to_num(softmax_vectorised(np.where(mask[0], scores, -np.inf)))
 
 
 @BANK.wrong_for("masked-softmax", names="-40000. Fill masked ones with -np.inf")
-def masked_fill_of_minus_ten_thousand_then_zeros(scores, mask):
+def masked_softmax_fill_of_minus_ten_thousand_then_zeros(scores, mask):
     return softmax_vectorised(np.where(mask, scores, -1e4)) * mask
 
 
 @BANK.wrong_for("masked-softmax", names="-40000. Fill masked ones with -np.inf")
-def masked_adding_minus_ten_thousand_then_zeros(scores, mask):
+def masked_softmax_adding_minus_ten_thousand_then_zeros(scores, mask):
     return softmax_vectorised(scores + np.where(mask, 0, -1e4)) * mask.any(axis=-1, keepdims=True)
 
 
 @BANK.wrong_for("masked-softmax", names="not divided by their sum")
-def masked_without_sum(scores, mask):
+def masked_softmax_without_sum(scores, mask):
     filled = np.where(mask, scores, -np.inf)
     return np.nan_to_num(np.exp(filled - filled.max(axis=-1, keepdims=True)))
 
 
 @BANK.wrong_for("masked-softmax", names="softmax is missing")
-def masked_only_masks(scores, mask):
+def masked_softmax_only_masks(scores, mask):
     return np.where(mask, scores, -np.inf)
 
 
 @BANK.wrong_for("masked-softmax", names="is a return missing")
-def masked_without_return(scores, mask):
-    masked_with_nan_to_num(scores, mask)
+def masked_softmax_without_return(scores, mask):
+    masked_softmax_with_nan_to_num(scores, mask)
 
 
 @BANK.wrong_for("masked-softmax", names="small one added")
-def masked_with_visible_epsilon(scores, mask):
+def masked_softmax_with_visible_epsilon(scores, mask):
     filled = np.where(mask, scores, -1e30)
     e = np.exp(filled - filled.max(axis=-1, keepdims=True)) * mask
     return e / (e.sum(axis=-1, keepdims=True) + 1e-3)
 
 
 @BANK.wrong_for("masked-softmax", symptom=r"Row \(0, 2\) may attend to nothing")
-def masked_empty_rows_are_not_expected(scores, mask):
+def masked_softmax_empty_rows_are_not_expected(scores, mask):
     mask = np.broadcast_to(mask, scores.shape)
     weights = np.zeros(scores.shape)
     for index in np.ndindex(scores.shape[:2]):
@@ -1220,7 +1220,7 @@ def masked_empty_rows_are_not_expected(scores, mask):
 
 
 @BANK.wrong_for("masked-softmax", symptom="type MaskedArray; expected real numbers")
-def masked_with_masked_arrays(scores, mask):
+def masked_softmax_with_masked_arrays(scores, mask):
     kept = np.ma.masked_array(scores, mask=~np.broadcast_to(mask, scores.shape))
     e = np.exp(kept - kept.max(axis=-1, keepdims=True))
     return e / e.sum(axis=-1, keepdims=True)
@@ -1230,22 +1230,22 @@ def masked_with_masked_arrays(scores, mask):
     "masked-softmax",
     symptom=r"result\[1, 0, 1\] is 1, expected 0.14",
 )
-def masked_with_the_mask_of_all_sequences(scores, mask):
+def masked_softmax_with_the_mask_of_all_sequences(scores, mask):
     return np.nan_to_num(softmax_vectorised(np.where(mask.all(axis=0), scores, -np.inf)))
 
 
 @BANK.wrong_for("masked-softmax", symptom="no weight gets")
-def masked_causal_instead(scores, mask):
-    return causal_with_tril(scores)
+def masked_softmax_causal_instead(scores, mask):
+    return causal_weights_with_tril(scores)
 
 
 @BANK.wrong_for("masked-softmax", symptom="raised")
-def masked_inverted_with_a_minus(scores, mask):
+def masked_softmax_inverted_with_a_minus(scores, mask):
     return softmax_vectorised(np.where(-mask, -np.inf, scores))
 
 
 @BANK.wrong_for("masked-softmax", symptom="sums to")
-def masked_drops_sequences_with_an_empty_row(scores, mask):
+def masked_softmax_drops_sequences_with_an_empty_row(scores, mask):
     mask = np.broadcast_to(mask, scores.shape)
     weights = np.nan_to_num(softmax_vectorised(np.where(mask, scores, -np.inf)))
     weights[~mask.any(axis=-1).all(axis=-1)] = 0

@@ -25,14 +25,14 @@ def mix(weights, value):
 
 
 @BANK.right_for("self-attention")
-def self_vectorised(x, w_q, w_k, w_v):
+def self_attention_vectorised(x, w_q, w_k, w_v):
     query, key, value = x @ w_q, x @ w_k, x @ w_v
     weights = softmax(query @ key.T / np.sqrt(key.shape[-1]))
     return weights @ value, weights
 
 
 @BANK.right_for("self-attention")
-def self_in_loops(x, w_q, w_k, w_v):
+def self_attention_in_loops(x, w_q, w_k, w_v):
     length, d_k = len(x), w_q.shape[1]
     output = np.zeros((length, w_v.shape[1]))
     weights = np.zeros((length, length))
@@ -51,7 +51,7 @@ def self_in_loops(x, w_q, w_k, w_v):
 
 
 @BANK.right_for("self-attention")
-def self_with_one_product_matrix(x, w_q, w_k, w_v):
+def self_attention_with_one_product_matrix(x, w_q, w_k, w_v):
     scores = x @ (w_q @ w_k.T) @ x.T * w_q.shape[1] ** -0.5
     log_weights = scores - np.logaddexp.reduce(scores, axis=1)[:, None]
     weights = np.exp(log_weights)
@@ -59,7 +59,7 @@ def self_with_one_product_matrix(x, w_q, w_k, w_v):
 
 
 @BANK.right_for("self-attention")
-def self_with_a_packed_projection(x, w_q, w_k, w_v):
+def self_attention_with_a_packed_projection(x, w_q, w_k, w_v):
     d_k = w_q.shape[1]
     query, key, value = np.split(x @ np.hstack([w_q, w_k, w_v]), [d_k, 2 * d_k], axis=1)
     scores = np.einsum("qd,kd->qk", query, key) / np.sqrt(d_k)
@@ -69,13 +69,13 @@ def self_with_a_packed_projection(x, w_q, w_k, w_v):
 
 
 @BANK.right_for("self-attention")
-def self_in_a_batch_of_one(x, w_q, w_k, w_v):
+def self_attention_in_a_batch_of_one(x, w_q, w_k, w_v):
     query, key, value = ((x[None] @ w)[0] for w in (w_q, w_k, w_v))
     return attnbook.scaled_dot_product_attention(query, key, value)
 
 
 @BANK.right_for("self-attention")
-def self_with_the_package(x, w_q, w_k, w_v):
+def self_attention_with_the_package(x, w_q, w_k, w_v):
     return attnbook.self_attention(x, w_q, w_k, w_v)
 
 
@@ -83,193 +83,193 @@ def self_with_the_package(x, w_q, w_k, w_v):
 
 
 @BANK.wrong_for("self-attention", names=r"sqrt\(d_model\)")
-def self_scaled_by_model_size(x, w_q, w_k, w_v):
+def self_attention_scaled_by_model_size(x, w_q, w_k, w_v):
     weights = softmax((x @ w_q) @ (x @ w_k).T / np.sqrt(x.shape[-1]))
     return mix(weights, x @ w_v)
 
 
 @BANK.wrong_for("self-attention", names="w_q and w_k are swapped")
-def self_swapped_projections(x, w_k, w_q, w_v):
-    return self_vectorised(x, w_q, w_k, w_v)
+def self_attention_swapped_projections(x, w_k, w_q, w_v):
+    return self_attention_vectorised(x, w_q, w_k, w_v)
 
 
 @BANK.wrong_for("self-attention", names="w_q and w_k are swapped")
-def self_keys_times_queries(x, w_q, w_k, w_v):
+def self_attention_keys_times_queries(x, w_q, w_k, w_v):
     weights = softmax((x @ w_k) @ (x @ w_q).T / np.sqrt(w_q.shape[1]))
     return mix(weights, x @ w_v)
 
 
 @BANK.wrong_for("self-attention", names="both projected by w_q")
-def self_key_projected_by_w_q(x, w_q, w_k, w_v):
-    return self_vectorised(x, w_q, w_q, w_v)
+def self_attention_key_projected_by_w_q(x, w_q, w_k, w_v):
+    return self_attention_vectorised(x, w_q, w_q, w_v)
 
 
 @BANK.wrong_for("self-attention", names="both projected by w_k")
-def self_query_projected_by_w_k(x, w_q, w_k, w_v):
-    return self_vectorised(x, w_k, w_k, w_v)
+def self_attention_query_projected_by_w_k(x, w_q, w_k, w_v):
+    return self_attention_vectorised(x, w_k, w_k, w_v)
 
 
 @BANK.wrong_for("self-attention", names="value is not projected")
-def self_value_unprojected(x, w_q, w_k, w_v):
+def self_attention_value_unprojected(x, w_q, w_k, w_v):
     return mix(softmax((x @ w_q) @ (x @ w_k).T / np.sqrt(w_k.shape[1])), x)
 
 
 @BANK.wrong_for("self-attention", names="value is projected by w_q")
-def self_value_projected_by_w_q(x, w_q, w_k, w_v):
-    return self_vectorised(x, w_q, w_k, w_q)
+def self_attention_value_projected_by_w_q(x, w_q, w_k, w_v):
+    return self_attention_vectorised(x, w_q, w_k, w_q)
 
 
 @BANK.wrong_for("self-attention", names="mix the keys")
-def self_value_projected_by_w_k(x, w_q, w_k, w_v):
-    return self_vectorised(x, w_q, w_k, w_k)
+def self_attention_value_projected_by_w_k(x, w_q, w_k, w_v):
+    return self_attention_vectorised(x, w_q, w_k, w_k)
 
 
 @BANK.wrong_for("self-attention", names="nothing is projected")
-def self_without_projections(x, w_q, w_k, w_v):
+def self_attention_without_projections(x, w_q, w_k, w_v):
     return mix(softmax(x @ x.T / np.sqrt(x.shape[1])), x)
 
 
 @BANK.wrong_for("self-attention", names="query and key are not projected")
-def self_only_the_value_projected(x, w_q, w_k, w_v):
+def self_attention_only_the_value_projected(x, w_q, w_k, w_v):
     return mix(softmax(x @ x.T / np.sqrt(x.shape[1])), x @ w_v)
 
 
 @BANK.wrong_for("self-attention", names="which of w_q, w_k, w_v")
-def self_key_unprojected(x, w_q, w_k, w_v):
+def self_attention_key_unprojected(x, w_q, w_k, w_v):
     return mix(softmax(x @ w_q @ x.T / np.sqrt(w_q.shape[1])), x @ w_v)
 
 
 @BANK.wrong_for("self-attention", names="which of w_q, w_k, w_v")
-def self_matrices_transposed(x, w_q, w_k, w_v):
-    return self_vectorised(x, w_q.T, w_k.T, w_v.T)
+def self_attention_matrices_transposed(x, w_q, w_k, w_v):
+    return self_attention_vectorised(x, w_q.T, w_k.T, w_v.T)
 
 
 @BANK.wrong_for("self-attention", names="transposed before they are returned")
-def self_returns_transposed_weights(x, w_q, w_k, w_v):
-    output, weights = self_vectorised(x, w_q, w_k, w_v)
+def self_attention_returns_transposed_weights(x, w_q, w_k, w_v):
+    output, weights = self_attention_vectorised(x, w_q, w_k, w_v)
     return output, weights.T
 
 
 @BANK.wrong_for("self-attention", names="transposed before they mix")
-def self_mixes_with_transposed_weights(x, w_q, w_k, w_v):
+def self_attention_mixes_with_transposed_weights(x, w_q, w_k, w_v):
     weights = softmax((x @ w_q) @ (x @ w_k).T / np.sqrt(w_q.shape[1]))
     return np.einsum("kq,kv->qv", weights, x @ w_v), weights
 
 
 @BANK.wrong_for("self-attention", names="future is masked")
-def self_causal(x, w_q, w_k, w_v):
+def self_attention_causal(x, w_q, w_k, w_v):
     scores = (x @ w_q) @ (x @ w_k).T / np.sqrt(w_q.shape[1])
     future = np.triu(np.ones(scores.shape, dtype=bool), k=1)
     return mix(softmax(np.where(future, -np.inf, scores)), x @ w_v)
 
 
 @BANK.wrong_for("self-attention", names="may not attend to itself")
-def self_not_itself(x, w_q, w_k, w_v):
+def self_attention_not_itself(x, w_q, w_k, w_v):
     scores = (x @ w_q) @ (x @ w_k).T / np.sqrt(w_q.shape[1])
     np.fill_diagonal(scores, -np.inf)
     return mix(softmax(scores), x @ w_v)
 
 
 @BANK.wrong_for("self-attention", names="over the queries")
-def self_softmax_over_axis_0(x, w_q, w_k, w_v):
+def self_attention_softmax_over_axis_0(x, w_q, w_k, w_v):
     scores = (x @ w_q) @ (x @ w_k).T / np.sqrt(w_q.shape[1])
     return mix(softmax(scores.T).T, x @ w_v)
 
 
 @BANK.wrong_for("self-attention", names="not scaled")
-def self_without_scale(x, w_q, w_k, w_v):
+def self_attention_without_scale(x, w_q, w_k, w_v):
     return mix(softmax((x @ w_q) @ (x @ w_k).T), x @ w_v)
 
 
 @BANK.wrong_for("self-attention", names="divided by d_k: it should be its square root")
-def self_divided_by_d_k(x, w_q, w_k, w_v):
+def self_attention_divided_by_d_k(x, w_q, w_k, w_v):
     return mix(softmax((x @ w_q) @ (x @ w_k).T / w_q.shape[1]), x @ w_v)
 
 
 @BANK.wrong_for("self-attention", names="multiplied by sqrt")
-def self_times_root(x, w_q, w_k, w_v):
+def self_attention_times_root(x, w_q, w_k, w_v):
     return mix(softmax((x @ w_q) @ (x @ w_k).T * np.sqrt(w_q.shape[1])), x @ w_v)
 
 
 @BANK.wrong_for("self-attention", names=r"sqrt\(len_k\)")
-def self_scaled_by_length(x, w_q, w_k, w_v):
+def self_attention_scaled_by_length(x, w_q, w_k, w_v):
     return mix(softmax((x @ w_q) @ (x @ w_k).T / np.sqrt(len(x))), x @ w_v)
 
 
 @BANK.wrong_for("self-attention", names=r"sqrt\(d_v\)")
-def self_scaled_by_value_size(x, w_q, w_k, w_v):
+def self_attention_scaled_by_value_size(x, w_q, w_k, w_v):
     return mix(softmax((x @ w_q) @ (x @ w_k).T / np.sqrt(w_v.shape[1])), x @ w_v)
 
 
 @BANK.wrong_for("self-attention", names="scale comes after the softmax")
-def self_scale_after_softmax(x, w_q, w_k, w_v):
+def self_attention_scale_after_softmax(x, w_q, w_k, w_v):
     return mix(softmax((x @ w_q) @ (x @ w_k).T) / np.sqrt(w_k.shape[1]), x @ w_v)
 
 
 @BANK.wrong_for("self-attention", names="no softmax")
-def self_without_softmax(x, w_q, w_k, w_v):
+def self_attention_without_softmax(x, w_q, w_k, w_v):
     return mix((x @ w_q) @ (x @ w_k).T / np.sqrt(w_q.shape[1]), x @ w_v)
 
 
 @BANK.wrong_for("self-attention", names="subtract from each row")
-def self_without_maximum(x, w_q, w_k, w_v):
+def self_attention_without_maximum(x, w_q, w_k, w_v):
     e = np.exp((x @ w_q) @ (x @ w_k).T / np.sqrt(w_q.shape[1]))
     return mix(e / e.sum(axis=1, keepdims=True), x @ w_v)
 
 
 @BANK.wrong_for("self-attention", names="swapped: return output first")
-def self_weights_first(x, w_q, w_k, w_v):
-    output, weights = self_vectorised(x, w_q, w_k, w_v)
+def self_attention_weights_first(x, w_q, w_k, w_v):
+    output, weights = self_attention_vectorised(x, w_q, w_k, w_v)
     return weights, output
 
 
 @BANK.wrong_for("self-attention", names="output only")
-def self_output_only(x, w_q, w_k, w_v):
-    return self_vectorised(x, w_q, w_k, w_v)[0]
+def self_attention_output_only(x, w_q, w_k, w_v):
+    return self_attention_vectorised(x, w_q, w_k, w_v)[0]
 
 
 @BANK.wrong_for("self-attention", names="weights only")
-def self_weights_only(x, w_q, w_k, w_v):
-    return self_vectorised(x, w_q, w_k, w_v)[1]
+def self_attention_weights_only(x, w_q, w_k, w_v):
+    return self_attention_vectorised(x, w_q, w_k, w_v)[1]
 
 
 @BANK.wrong_for("self-attention", names="scores before the softmax")
-def self_returns_scores(x, w_q, w_k, w_v):
+def self_attention_returns_scores(x, w_q, w_k, w_v):
     scores = (x @ w_q) @ (x @ w_k).T / np.sqrt(w_q.shape[1])
     return softmax(scores) @ x @ w_v, scores
 
 
 @BANK.wrong_for("self-attention", names="reshape is no transpose")
-def self_by_reshape(x, w_q, w_k, w_v):
+def self_attention_by_reshape(x, w_q, w_k, w_v):
     scores = (x @ w_q) @ (x @ w_k).reshape(w_k.shape[1], len(x))
     return mix(softmax(scores / np.sqrt(w_k.shape[1])), x @ w_v)
 
 
 @BANK.wrong_for("self-attention", names="fixed in the code")
-def self_scale_from_the_printed_shapes(x, w_q, w_k, w_v):
+def self_attention_scale_from_the_printed_shapes(x, w_q, w_k, w_v):
     return mix(softmax((x @ w_q) @ (x @ w_k).T / np.sqrt(3)), x @ w_v)
 
 
 @BANK.wrong_for("self-attention", names="is a return missing")
-def self_without_return(x, w_q, w_k, w_v):
-    self_vectorised(x, w_q, w_k, w_v)
+def self_attention_without_return(x, w_q, w_k, w_v):
+    self_attention_vectorised(x, w_q, w_k, w_v)
 
 
 @BANK.wrong_for("self-attention", symptom="broadcast together")
-def self_with_a_residual(x, w_q, w_k, w_v):
-    output, weights = self_vectorised(x, w_q, w_k, w_v)
+def self_attention_with_a_residual(x, w_q, w_k, w_v):
+    output, weights = self_attention_vectorised(x, w_q, w_k, w_v)
     return x + output, weights
 
 
 @BANK.wrong_for("self-attention", symptom=r"shape of output is \(2, 5\), expected \(5, 2\)")
-def self_output_transposed(x, w_q, w_k, w_v):
-    output, weights = self_vectorised(x, w_q, w_k, w_v)
+def self_attention_output_transposed(x, w_q, w_k, w_v):
+    output, weights = self_attention_vectorised(x, w_q, w_k, w_v)
     return output.T, weights
 
 
 @BANK.wrong_for("self-attention", symptom=r"weights\[\d, \d\] is .*, expected")
-def self_at_temperature_two(x, w_q, w_k, w_v):
-    return self_vectorised(x, w_q / 2, w_k, w_v)
+def self_attention_at_temperature_two(x, w_q, w_k, w_v):
+    return self_attention_vectorised(x, w_q / 2, w_k, w_v)
 
 
 # influence: right
@@ -945,7 +945,7 @@ def cross_scores(x, memory, w_q, w_k):
 
 
 @BANK.right_for("cross-attention")
-def cross_vectorised(x, memory, lengths, w_q, w_k, w_v):
+def cross_attention_vectorised(x, memory, lengths, w_q, w_k, w_v):
     real = real_keys(memory, lengths)
     scores = np.where(real, cross_scores(x, memory, w_q, w_k), -np.inf)
     largest = scores.max(axis=-1, keepdims=True)
@@ -956,7 +956,7 @@ def cross_vectorised(x, memory, lengths, w_q, w_k, w_v):
 
 
 @BANK.right_for("cross-attention")
-def cross_sequence_by_sequence(x, memory, lengths, w_q, w_k, w_v):
+def cross_attention_sequence_by_sequence(x, memory, lengths, w_q, w_k, w_v):
     output = np.zeros((*x.shape[:2], w_v.shape[1]))
     weights = np.zeros((*x.shape[:2], memory.shape[1]))
     for b, length in enumerate(lengths):
@@ -969,7 +969,7 @@ def cross_sequence_by_sequence(x, memory, lengths, w_q, w_k, w_v):
 
 
 @BANK.right_for("cross-attention")
-def cross_in_loops(x, memory, lengths, w_q, w_k, w_v):
+def cross_attention_in_loops(x, memory, lengths, w_q, w_k, w_v):
     batch, len_q, _ = x.shape
     weights = [[[0.0] * memory.shape[1] for _ in range(len_q)] for _ in range(batch)]
     output = np.zeros((batch, len_q, w_v.shape[1]))
@@ -987,7 +987,7 @@ def cross_in_loops(x, memory, lengths, w_q, w_k, w_v):
 
 
 @BANK.right_for("cross-attention")
-def cross_with_einsum_and_nan_to_num(x, memory, lengths, w_q, w_k, w_v):
+def cross_attention_with_einsum_and_nan_to_num(x, memory, lengths, w_q, w_k, w_v):
     query = np.einsum("bqd,dk->bqk", x, w_q) * w_q.shape[1] ** -0.5
     key, value = np.einsum("bmd,dk->bmk", memory, w_k), np.einsum("bmd,dv->bmv", memory, w_v)
     scores = np.einsum("bqd,bkd->bqk", query, key)
@@ -998,14 +998,14 @@ def cross_with_einsum_and_nan_to_num(x, memory, lengths, w_q, w_k, w_v):
 
 
 @BANK.right_for("cross-attention")
-def cross_with_a_large_fill_then_zeros(x, memory, lengths, w_q, w_k, w_v):
+def cross_attention_with_a_large_fill_then_zeros(x, memory, lengths, w_q, w_k, w_v):
     real = real_keys(memory, lengths)
     weights = softmax(np.where(real, cross_scores(x, memory, w_q, w_k), -1e9)) * real
     return weights @ memory @ w_v, weights
 
 
 @BANK.right_for("cross-attention")
-def cross_with_the_package(x, memory, lengths, w_q, w_k, w_v):
+def cross_attention_with_the_package(x, memory, lengths, w_q, w_k, w_v):
     mask = attnbook.padding_mask(lengths, memory.shape[1])
     return attnbook.cross_attention(x, memory, w_q, w_k, w_v, mask)
 
@@ -1020,17 +1020,17 @@ def masked_cross(x, memory, mask, w_q, w_k, w_v, fill=-np.inf):
 
 
 @BANK.wrong_for("cross-attention", names="nothing is masked")
-def cross_without_mask(x, memory, lengths, w_q, w_k, w_v):
+def cross_attention_without_mask(x, memory, lengths, w_q, w_k, w_v):
     return mix(softmax(cross_scores(x, memory, w_q, w_k)), memory @ w_v)
 
 
 @BANK.wrong_for("cross-attention", names="mask is inverted")
-def cross_inverted(x, memory, lengths, w_q, w_k, w_v):
+def cross_attention_inverted(x, memory, lengths, w_q, w_k, w_v):
     return masked_cross(x, memory, ~real_keys(memory, lengths), w_q, w_k, w_v)
 
 
 @BANK.wrong_for("cross-attention", names="set to zeros and still takes")
-def cross_padding_zeroed(x, memory, lengths, w_q, w_k, w_v):
+def cross_attention_padding_zeroed(x, memory, lengths, w_q, w_k, w_v):
     memory = memory.copy()
     for b, length in enumerate(lengths):
         memory[b, length:] = 0
@@ -1038,37 +1038,37 @@ def cross_padding_zeroed(x, memory, lengths, w_q, w_k, w_v):
 
 
 @BANK.wrong_for("cross-attention", names="one position of padding is seen")
-def cross_one_too_many(x, memory, lengths, w_q, w_k, w_v):
+def cross_attention_one_too_many(x, memory, lengths, w_q, w_k, w_v):
     real = np.arange(memory.shape[1]) <= lengths[:, None, None]
     return masked_cross(x, memory, real, w_q, w_k, w_v)
 
 
 @BANK.wrong_for("cross-attention", names="last real position is not seen")
-def cross_one_too_few(x, memory, lengths, w_q, w_k, w_v):
+def cross_attention_one_too_few(x, memory, lengths, w_q, w_k, w_v):
     real = np.arange(memory.shape[1]) < lengths[:, None, None] - 1
     return masked_cross(x, memory, real, w_q, w_k, w_v)
 
 
 @BANK.wrong_for("cross-attention", names="cut at the longest length")
-def cross_cut_at_the_longest(x, memory, lengths, w_q, w_k, w_v):
+def cross_attention_cut_at_the_longest(x, memory, lengths, w_q, w_k, w_v):
     real = np.arange(memory.shape[1]) < lengths.max()
     return masked_cross(x, memory, real, w_q, w_k, w_v)
 
 
 @BANK.wrong_for("cross-attention", names="cut at the shortest length")
-def cross_cut_at_the_shortest(x, memory, lengths, w_q, w_k, w_v):
+def cross_attention_cut_at_the_shortest(x, memory, lengths, w_q, w_k, w_v):
     real = np.arange(memory.shape[1]) < lengths.min()
     return masked_cross(x, memory, real, w_q, w_k, w_v)
 
 
 @BANK.wrong_for("cross-attention", names="mask of the first")
-def cross_cut_at_the_length_of_the_first(x, memory, lengths, w_q, w_k, w_v):
+def cross_attention_cut_at_the_length_of_the_first(x, memory, lengths, w_q, w_k, w_v):
     real = np.arange(memory.shape[1]) < lengths[0]
     return masked_cross(x, memory, real, w_q, w_k, w_v)
 
 
 @BANK.wrong_for("cross-attention", names="padding is taken to come first")
-def cross_padded_on_the_left(x, memory, lengths, w_q, w_k, w_v):
+def cross_attention_padded_on_the_left(x, memory, lengths, w_q, w_k, w_v):
     real = np.arange(memory.shape[1]) >= memory.shape[1] - lengths[:, None, None]
     return masked_cross(x, memory, real, w_q, w_k, w_v)
 
@@ -1078,146 +1078,146 @@ def real_queries(x, lengths):
 
 
 @BANK.wrong_for("cross-attention", names="whole queries are masked: the padding")
-def cross_mask_on_queries(x, memory, lengths, w_q, w_k, w_v):
+def cross_attention_mask_on_queries(x, memory, lengths, w_q, w_k, w_v):
     return masked_cross(x, memory, real_queries(x, lengths), w_q, w_k, w_v)
 
 
 @BANK.wrong_for("cross-attention", names="whole queries are masked, and their rows became NaN")
-def cross_mask_on_queries_nan(x, memory, lengths, w_q, w_k, w_v):
+def cross_attention_mask_on_queries_nan(x, memory, lengths, w_q, w_k, w_v):
     scores = cross_scores(x, memory, w_q, w_k)
     return mix(softmax(np.where(real_queries(x, lengths), scores, -np.inf)), memory @ w_v)
 
 
 @BANK.wrong_for("cross-attention", names="whole queries are masked, and their rows became uniform")
-def cross_mask_on_queries_uniform(x, memory, lengths, w_q, w_k, w_v):
+def cross_attention_mask_on_queries_uniform(x, memory, lengths, w_q, w_k, w_v):
     scores = cross_scores(x, memory, w_q, w_k)
     return mix(softmax(np.where(real_queries(x, lengths), scores, -1e9)), memory @ w_v)
 
 
 @BANK.wrong_for("cross-attention", names="a causal mask is added")
-def cross_causal_too(x, memory, lengths, w_q, w_k, w_v):
+def cross_attention_causal_too(x, memory, lengths, w_q, w_k, w_v):
     causal = np.tri(x.shape[1], memory.shape[1], dtype=bool)
     return masked_cross(x, memory, causal & real_keys(memory, lengths), w_q, w_k, w_v)
 
 
 @BANK.wrong_for("cross-attention", names="in place of the padding mask")
-def cross_causal_only(x, memory, lengths, w_q, w_k, w_v):
+def cross_attention_causal_only(x, memory, lengths, w_q, w_k, w_v):
     causal = np.tri(x.shape[1], memory.shape[1], dtype=bool)
     return masked_cross(x, memory, causal, w_q, w_k, w_v)
 
 
 @BANK.wrong_for("cross-attention", names="keys and values come from x")
-def cross_as_self_attention(x, memory, lengths, w_q, w_k, w_v):
+def cross_attention_as_self_attention(x, memory, lengths, w_q, w_k, w_v):
     return masked_cross(x, x, real_keys(x, lengths), w_q, w_k, w_v)
 
 
 @BANK.wrong_for("cross-attention", names="the keys come from x")
-def cross_keys_from_x(x, memory, lengths, w_q, w_k, w_v):
+def cross_attention_keys_from_x(x, memory, lengths, w_q, w_k, w_v):
     scores = np.where(real_keys(memory, lengths), cross_scores(x, x, w_q, w_k), -np.inf)
     return mix(softmax(scores), memory @ w_v)
 
 
 @BANK.wrong_for("cross-attention", names="the values come from x")
-def cross_values_from_x(x, memory, lengths, w_q, w_k, w_v):
+def cross_attention_values_from_x(x, memory, lengths, w_q, w_k, w_v):
     scores = np.where(real_keys(memory, lengths), cross_scores(x, memory, w_q, w_k), -np.inf)
     return mix(softmax(scores), x @ w_v)
 
 
 @BANK.wrong_for("cross-attention", names="the queries come from memory")
-def cross_queries_from_memory(x, memory, lengths, w_q, w_k, w_v):
+def cross_attention_queries_from_memory(x, memory, lengths, w_q, w_k, w_v):
     return masked_cross(memory, memory, real_keys(memory, lengths), w_q, w_k, w_v)
 
 
 @BANK.wrong_for("cross-attention", names="x and memory are swapped")
-def cross_sequences_swapped(memory, x, lengths, w_q, w_k, w_v):
-    return cross_vectorised(x, memory, lengths, w_q, w_k, w_v)
+def cross_attention_sequences_swapped(memory, x, lengths, w_q, w_k, w_v):
+    return cross_attention_vectorised(x, memory, lengths, w_q, w_k, w_v)
 
 
 @BANK.wrong_for("cross-attention", names="w_q and w_k are swapped")
-def cross_matrices_swapped(x, memory, lengths, w_k, w_q, w_v):
-    return cross_vectorised(x, memory, lengths, w_q, w_k, w_v)
+def cross_attention_matrices_swapped(x, memory, lengths, w_k, w_q, w_v):
+    return cross_attention_vectorised(x, memory, lengths, w_q, w_k, w_v)
 
 
 @BANK.wrong_for("cross-attention", names="values are not projected")
-def cross_values_unprojected(x, memory, lengths, w_q, w_k, w_v):
-    weights = cross_vectorised(x, memory, lengths, w_q, w_k, w_v)[1]
+def cross_attention_values_unprojected(x, memory, lengths, w_q, w_k, w_v):
+    weights = cross_attention_vectorised(x, memory, lengths, w_q, w_k, w_v)[1]
     return mix(weights, memory)
 
 
 @BANK.wrong_for("cross-attention", names="values are projected by w_k")
-def cross_mixes_keys(x, memory, lengths, w_q, w_k, w_v):
-    return cross_vectorised(x, memory, lengths, w_q, w_k, w_k)
+def cross_attention_mixes_keys(x, memory, lengths, w_q, w_k, w_v):
+    return cross_attention_vectorised(x, memory, lengths, w_q, w_k, w_k)
 
 
 @BANK.wrong_for("cross-attention", names="not scaled")
-def cross_without_scale(x, memory, lengths, w_q, w_k, w_v):
+def cross_attention_without_scale(x, memory, lengths, w_q, w_k, w_v):
     scores = (x @ w_q) @ (memory @ w_k).swapaxes(1, 2)
     return mix(softmax(np.where(real_keys(memory, lengths), scores, -np.inf)), memory @ w_v)
 
 
 @BANK.wrong_for("cross-attention", names="divided by d_k")
-def cross_divided_by_d_k(x, memory, lengths, w_q, w_k, w_v):
-    return cross_vectorised(x, memory, lengths, w_q, w_k / np.sqrt(w_k.shape[1]), w_v)
+def cross_attention_divided_by_d_k(x, memory, lengths, w_q, w_k, w_v):
+    return cross_attention_vectorised(x, memory, lengths, w_q, w_k / np.sqrt(w_k.shape[1]), w_v)
 
 
 @BANK.wrong_for("cross-attention", names="divided by the width")
-def cross_scaled_by_width(x, memory, lengths, w_q, w_k, w_v):
+def cross_attention_scaled_by_width(x, memory, lengths, w_q, w_k, w_v):
     scores = (x @ w_q) @ (memory @ w_k).swapaxes(1, 2) / np.sqrt(memory.shape[-1])
     return mix(softmax(np.where(real_keys(memory, lengths), scores, -np.inf)), memory @ w_v)
 
 
 @BANK.wrong_for("cross-attention", names=r"divided by sqrt\(len_k\)")
-def cross_scaled_by_length(x, memory, lengths, w_q, w_k, w_v):
+def cross_attention_scaled_by_length(x, memory, lengths, w_q, w_k, w_v):
     scores = (x @ w_q) @ (memory @ w_k).swapaxes(1, 2) / np.sqrt(memory.shape[1])
     return mix(softmax(np.where(real_keys(memory, lengths), scores, -np.inf)), memory @ w_v)
 
 
 @BANK.wrong_for("cross-attention", names="after the softmax: these rows no longer")
-def cross_mask_after_softmax(x, memory, lengths, w_q, w_k, w_v):
+def cross_attention_mask_after_softmax(x, memory, lengths, w_q, w_k, w_v):
     weights = softmax(cross_scores(x, memory, w_q, w_k)) * real_keys(memory, lengths)
     return mix(weights, memory @ w_v)
 
 
 @BANK.wrong_for("cross-attention", names=r"exp\(0\) is 1")
-def cross_scores_of_padding_zeroed(x, memory, lengths, w_q, w_k, w_v):
+def cross_attention_scores_of_padding_zeroed(x, memory, lengths, w_q, w_k, w_v):
     return mix(
         softmax(cross_scores(x, memory, w_q, w_k) * real_keys(memory, lengths)), memory @ w_v
     )
 
 
 @BANK.wrong_for("cross-attention", names="became uniform: a large negative fill")
-def cross_filled_with_a_large_number(x, memory, lengths, w_q, w_k, w_v):
+def cross_attention_filled_with_a_large_number(x, memory, lengths, w_q, w_k, w_v):
     return masked_cross(x, memory, real_keys(memory, lengths), w_q, w_k, w_v, fill=-1e9)
 
 
 @BANK.wrong_for("cross-attention", names="got its unmasked softmax back")
-def cross_adds_a_large_number(x, memory, lengths, w_q, w_k, w_v):
+def cross_attention_adds_a_large_number(x, memory, lengths, w_q, w_k, w_v):
     scores = cross_scores(x, memory, w_q, w_k) + ~real_keys(memory, lengths) * -1e9
     return mix(softmax(scores), memory @ w_v)
 
 
 @BANK.wrong_for("cross-attention", names="became NaN: 0 divided by 0")
-def cross_empty_rows_are_nan(x, memory, lengths, w_q, w_k, w_v):
+def cross_attention_empty_rows_are_nan(x, memory, lengths, w_q, w_k, w_v):
     scores = np.where(real_keys(memory, lengths), cross_scores(x, memory, w_q, w_k), -np.inf)
     return mix(softmax(scores), memory @ w_v)
 
 
 @BANK.wrong_for("cross-attention", names="does it count in a maximum, or is -1e9 its score")
-def cross_adds_a_large_number_then_zeros(x, memory, lengths, w_q, w_k, w_v):
+def cross_attention_adds_a_large_number_then_zeros(x, memory, lengths, w_q, w_k, w_v):
     real = real_keys(memory, lengths)
     scores = cross_scores(x, memory, w_q, w_k) + np.where(real, 0, -1e9)
     return mix(softmax(scores) * (lengths > 0)[:, None, None], memory @ w_v)
 
 
 @BANK.wrong_for("cross-attention", names="largest score is that of a masked key")
-def cross_renormalised_after_softmax(x, memory, lengths, w_q, w_k, w_v):
+def cross_attention_renormalised_after_softmax(x, memory, lengths, w_q, w_k, w_v):
     weights = softmax(cross_scores(x, memory, w_q, w_k)) * real_keys(memory, lengths)
     total = weights.sum(axis=-1, keepdims=True)
     return mix(weights / np.where(total == 0, 1, total), memory @ w_v)
 
 
 @BANK.wrong_for("cross-attention", names="largest allowed score first")
-def cross_without_maximum(x, memory, lengths, w_q, w_k, w_v):
+def cross_attention_without_maximum(x, memory, lengths, w_q, w_k, w_v):
     real = real_keys(memory, lengths)
     e = np.exp(np.where(real, cross_scores(x, memory, w_q, w_k), -np.inf))
     total = e.sum(axis=-1, keepdims=True)
@@ -1225,78 +1225,78 @@ def cross_without_maximum(x, memory, lengths, w_q, w_k, w_v):
 
 
 @BANK.wrong_for("cross-attention", names="softmax runs over the queries")
-def cross_softmax_over_queries(x, memory, lengths, w_q, w_k, w_v):
+def cross_attention_softmax_over_queries(x, memory, lengths, w_q, w_k, w_v):
     scores = np.where(real_keys(memory, lengths), cross_scores(x, memory, w_q, w_k), -np.inf)
     weights = np.nan_to_num(softmax(scores.swapaxes(1, 2)).swapaxes(1, 2))
     return mix(weights, memory @ w_v)
 
 
 @BANK.wrong_for("cross-attention", names="output first")
-def cross_weights_first(x, memory, lengths, w_q, w_k, w_v):
-    return cross_vectorised(x, memory, lengths, w_q, w_k, w_v)[::-1]
+def cross_attention_weights_first(x, memory, lengths, w_q, w_k, w_v):
+    return cross_attention_vectorised(x, memory, lengths, w_q, w_k, w_v)[::-1]
 
 
 @BANK.wrong_for("cross-attention", names="output only")
-def cross_output_only(x, memory, lengths, w_q, w_k, w_v):
-    return cross_vectorised(x, memory, lengths, w_q, w_k, w_v)[0]
+def cross_attention_output_only(x, memory, lengths, w_q, w_k, w_v):
+    return cross_attention_vectorised(x, memory, lengths, w_q, w_k, w_v)[0]
 
 
 @BANK.wrong_for("cross-attention", names="weights only")
-def cross_weights_only(x, memory, lengths, w_q, w_k, w_v):
-    return cross_vectorised(x, memory, lengths, w_q, w_k, w_v)[1]
+def cross_attention_weights_only(x, memory, lengths, w_q, w_k, w_v):
+    return cross_attention_vectorised(x, memory, lengths, w_q, w_k, w_v)[1]
 
 
 @BANK.wrong_for("cross-attention", names="changed in place")
-def cross_zeroes_the_padding_in_place(x, memory, lengths, w_q, w_k, w_v):
+def cross_attention_zeroes_the_padding_in_place(x, memory, lengths, w_q, w_k, w_v):
     memory[np.arange(memory.shape[1]) >= lengths[:, None]] = 0
-    return cross_vectorised(x, memory, lengths, w_q, w_k, w_v)
+    return cross_attention_vectorised(x, memory, lengths, w_q, w_k, w_v)
 
 
 @BANK.wrong_for("cross-attention", names=r"Two sequences have two lengths")
-def cross_mask_as_long_as_x(x, memory, lengths, w_q, w_k, w_v):
+def cross_attention_mask_as_long_as_x(x, memory, lengths, w_q, w_k, w_v):
     return masked_cross(x, memory, real_keys(x, lengths), w_q, w_k, w_v)
 
 
 @BANK.wrong_for("cross-attention", names=r"The mask says of each key")
-def cross_mask_without_the_query_axis(x, memory, lengths, w_q, w_k, w_v):
+def cross_attention_mask_without_the_query_axis(x, memory, lengths, w_q, w_k, w_v):
     real = np.arange(memory.shape[1]) < lengths[:, None]
     return masked_cross(x, memory, real, w_q, w_k, w_v)
 
 
 @BANK.wrong_for("cross-attention", names="is a return missing")
-def cross_without_return(x, memory, lengths, w_q, w_k, w_v):
-    cross_vectorised(x, memory, lengths, w_q, w_k, w_v)
+def cross_attention_without_return(x, memory, lengths, w_q, w_k, w_v):
+    cross_attention_vectorised(x, memory, lengths, w_q, w_k, w_v)
 
 
 @BANK.wrong_for("cross-attention", symptom="a key that should get no weight gets")
-def cross_of_the_first_sequence(x, memory, lengths, w_q, w_k, w_v):
-    output, weights = cross_vectorised(x[:1], memory[:1], lengths[:1], w_q, w_k, w_v)
+def cross_attention_of_the_first_sequence(x, memory, lengths, w_q, w_k, w_v):
+    output, weights = cross_attention_vectorised(x[:1], memory[:1], lengths[:1], w_q, w_k, w_v)
     return np.repeat(output, len(x), axis=0), np.repeat(weights, len(x), axis=0)
 
 
 @BANK.wrong_for("cross-attention", symptom="you have weights right, but output")
-def cross_output_scaled(x, memory, lengths, w_q, w_k, w_v):
-    output, weights = cross_vectorised(x, memory, lengths, w_q, w_k, w_v)
+def cross_attention_output_scaled(x, memory, lengths, w_q, w_k, w_v):
+    output, weights = cross_attention_vectorised(x, memory, lengths, w_q, w_k, w_v)
     return output / np.sqrt(w_q.shape[1]), weights
 
 
 @BANK.wrong_for("cross-attention", symptom=r"shape of weights is")
-def cross_drops_the_padding(x, memory, lengths, w_q, w_k, w_v):
+def cross_attention_drops_the_padding(x, memory, lengths, w_q, w_k, w_v):
     longest = lengths.max()
-    return cross_vectorised(x, memory[:, :longest], lengths, w_q, w_k, w_v)
+    return cross_attention_vectorised(x, memory[:, :longest], lengths, w_q, w_k, w_v)
 
 
 # without-one: right
 
 
 @BANK.right_for("without-one")
-def without_by_formula(weights, value):
+def outputs_by_formula(weights, value):
     w = weights[:, None]
     return (weights @ value - w * value) / (1 - w)
 
 
 @BANK.right_for("without-one")
-def without_by_delete(weights, value):
+def outputs_by_delete(weights, value):
     rows = []
     for j in range(len(weights)):
         left = np.delete(weights, j)
@@ -1305,7 +1305,7 @@ def without_by_delete(weights, value):
 
 
 @BANK.right_for("without-one")
-def without_by_boolean_mask(weights, value):
+def outputs_by_boolean_mask(weights, value):
     result = np.zeros(value.shape)
     for j in range(len(weights)):
         kept = np.arange(len(weights)) != j
@@ -1314,7 +1314,7 @@ def without_by_boolean_mask(weights, value):
 
 
 @BANK.right_for("without-one")
-def without_by_masked_scores(weights, value):
+def outputs_by_masked_scores(weights, value):
     with np.errstate(divide="ignore"):  # a weight of 0 is a score of -inf
         scores = np.tile(np.log(weights), (len(weights), 1))
     np.fill_diagonal(scores, -np.inf)
@@ -1322,14 +1322,14 @@ def without_by_masked_scores(weights, value):
 
 
 @BANK.right_for("without-one")
-def without_by_einsum(weights, value):
+def outputs_by_einsum(weights, value):
     kept = 1 - np.eye(len(weights))
     total = np.einsum("ji,i->j", kept, weights)
     return np.einsum("ji,i,ic,j->jc", kept, weights, value, 1 / total)
 
 
 @BANK.right_for("without-one")
-def without_in_plain_lists(weights, value):
+def outputs_in_plain_lists(weights, value):
     n, d_v = value.shape
     result = []
     for j in range(n):
@@ -1344,7 +1344,7 @@ def without_in_plain_lists(weights, value):
 
 
 @BANK.right_for("without-one")
-def without_by_attention_with_the_package(weights, value):
+def outputs_by_attention_with_the_package(weights, value):
     with np.errstate(divide="ignore"):
         key = np.log(weights)[:, None]
     others = ~np.eye(len(weights), dtype=bool)
@@ -1355,7 +1355,7 @@ def without_by_attention_with_the_package(weights, value):
 
 
 @BANK.wrong_for("without-one", names=r"leave the other weights as they are, and they sum to 1 -")
-def without_only_the_weight_zeroed(weights, value):
+def outputs_only_the_weight_zeroed(weights, value):
     result = np.zeros(value.shape)
     for j in range(len(weights)):
         left = weights.copy()
@@ -1365,7 +1365,7 @@ def without_only_the_weight_zeroed(weights, value):
 
 
 @BANK.wrong_for("without-one", names=r"leave the other weights as they are, and they sum to 1 -")
-def without_only_the_value_zeroed(weights, value):
+def outputs_only_the_value_zeroed(weights, value):
     result = []
     for j in range(len(weights)):
         changed = value.copy()
@@ -1375,17 +1375,17 @@ def without_only_the_value_zeroed(weights, value):
 
 
 @BANK.wrong_for("without-one", names=r"leave the other weights as they are, and they sum to 1 -")
-def without_divided_by_the_sum_of_all(weights, value):
+def outputs_divided_by_the_sum_of_all(weights, value):
     return (weights @ value - weights[:, None] * value) / weights.sum()
 
 
 @BANK.wrong_for("without-one", names=r"you multiply by 1 - weights\[j\]")
-def without_multiplied(weights, value):
+def outputs_multiplied(weights, value):
     return (weights @ value - weights[:, None] * value) * (1 - weights[:, None])
 
 
 @BANK.wrong_for("without-one", names="twice: once makes")
-def without_divided_twice(weights, value):
+def outputs_divided_twice(weights, value):
     rows = []
     for j, w in enumerate(weights):
         left = np.delete(weights, j) / (1 - w)
@@ -1394,60 +1394,60 @@ def without_divided_twice(weights, value):
 
 
 @BANK.wrong_for("without-one", names=r"divide by weights\[j\], the weight that is gone")
-def without_divided_by_the_hidden_weight(weights, value):
+def outputs_divided_by_the_hidden_weight(weights, value):
     w = weights.reshape(-1, 1)
     return (weights @ value - w * value) / w
 
 
 @BANK.wrong_for("without-one", names=r"divide by 1 \+ weights\[j\]")
-def without_plus(weights, value):
+def outputs_divided_by_one_plus_the_weight(weights, value):
     w = weights[:, np.newaxis]
     return (weights @ value - w * value) / (1 + w)
 
 
 @BANK.wrong_for("without-one", names="turns the sign")
-def without_sign(weights, value):
+def outputs_with_the_sign_turned(weights, value):
     w = weights[:, None]
     return (w * value - weights @ value) / (1 - w)
 
 
 @BANK.wrong_for("without-one", names="by the number of other keys")
-def without_mean_of_products(weights, value):
+def outputs_mean_of_products(weights, value):
     products = weights[:, None] * value
     return [np.delete(products, j, axis=0).mean(axis=0) for j in range(len(weights))]
 
 
 @BANK.wrong_for("without-one", names="by the number of keys")
-def without_mean_over_all_keys(weights, value):
+def outputs_mean_over_all_keys(weights, value):
     others = 1 - np.eye(len(weights))
     return np.mean(others[:, :, None] * weights[:, None] * value, axis=1)
 
 
 @BANK.wrong_for("without-one", names=r"subtract the whole of value\[j\], but")
-def without_weight_in_the_difference(weights, value):
+def outputs_weight_in_the_difference(weights, value):
     return (weights @ value - value) / (1 - weights)[:, None]
 
 
 @BANK.wrong_for("without-one", names=r"whole of value\[j\] and leave the weights")
-def without_value_subtracted(weights, value):
+def outputs_value_subtracted(weights, value):
     return weights @ value - value
 
 
 @BANK.wrong_for("without-one", names="so key j counts twice")
-def without_added(weights, value):
+def outputs_added(weights, value):
     w = weights[:, None]
     return (weights @ value + w * value) / (1 - w)
 
 
 @BANK.wrong_for("without-one", names="key j a second time")
-def without_added_in_both(weights, value):
+def outputs_added_in_both(weights, value):
     twice = np.eye(len(weights)) + 1
     left = twice * weights
     return left / left.sum(axis=1, keepdims=True) @ value
 
 
 @BANK.wrong_for("without-one", names="leave key j in the sum")
-def without_slices_that_keep_it(weights, value):
+def outputs_slices_that_keep_it(weights, value):
     rows = []
     for j in range(len(weights)):
         left = np.concatenate([weights[:j], weights[j:]])
@@ -1456,62 +1456,62 @@ def without_slices_that_keep_it(weights, value):
 
 
 @BANK.wrong_for("without-one", names="divide only the last term")
-def without_parentheses_above(weights, value):
+def outputs_parentheses_above(weights, value):
     w = weights[:, None]
     return weights @ value - w * value / (1 - w)
 
 
 @BANK.wrong_for("without-one", names="divide by 1 and then subtract")
-def without_parentheses_below(weights, value):
+def outputs_parentheses_below(weights, value):
     w = weights[:, None]
     return (weights @ value - w * value) / 1 - w
 
 
 @BANK.wrong_for("without-one", names="you hide nothing")
-def without_hiding(weights, value):
+def outputs_without_hiding(weights, value):
     return [weights / weights.sum() @ value for _ in weights]
 
 
 @BANK.wrong_for("without-one", names="you return the values")
-def without_mask_inverted(weights, value):
+def outputs_mask_inverted(weights, value):
     left = np.where(np.eye(len(weights), dtype=bool), weights, 0)
     return left / left.sum(axis=1, keepdims=True) @ value
 
 
 @BANK.wrong_for("without-one", names=r"the part of key j")
-def without_only_the_part_of_key_j(weights, value):
+def outputs_only_the_part_of_key_j(weights, value):
     return np.diag(weights) @ value
 
 
 @BANK.wrong_for("without-one", names="by how much the output changes")
-def without_as_a_difference(weights, value):
-    return without_by_delete(weights, value) - weights @ value
+def outputs_as_a_difference(weights, value):
+    return outputs_by_delete(weights, value) - weights @ value
 
 
 @BANK.wrong_for("without-one", names="by how much key j changes")
-def without_as_an_influence(weights, value):
-    return weights @ value - without_by_formula(weights, value)
+def outputs_as_an_influence(weights, value):
+    return weights @ value - outputs_by_formula(weights, value)
 
 
 @BANK.wrong_for("without-one", names="all other keys the same weight")
-def without_mean_of_the_others(weights, value):
+def outputs_mean_of_the_others(weights, value):
     return [np.delete(value, j, axis=0).mean(axis=0) for j in range(len(weights))]
 
 
 @BANK.wrong_for("without-one", names="divide each row by its sum, over axis=1")
-def without_normalised_over_axis_0(weights, value):
+def outputs_normalised_over_axis_0(weights, value):
     left = (1 - np.eye(len(weights))) * weights
     return left / left.sum(axis=0) @ value
 
 
 @BANK.wrong_for("without-one", names="keepdims=True")
-def without_keepdims(weights, value):
+def outputs_without_keepdims(weights, value):
     left = (1 - np.eye(len(weights))) * weights
     return left / left.sum(axis=1) @ value
 
 
 @BANK.wrong_for("without-one", names="weights transposed")
-def without_transposed_weights(weights, value):
+def outputs_transposed_weights(weights, value):
     n = len(weights)
     left = np.zeros((n, n))
     for j in range(n):
@@ -1521,7 +1521,7 @@ def without_transposed_weights(weights, value):
 
 
 @BANK.wrong_for("without-one", names="weight of key j out equally")
-def without_shared_equally(weights, value):
+def outputs_shared_equally(weights, value):
     n = len(weights)
     result = np.zeros(value.shape)
     for j in range(n):
@@ -1532,35 +1532,35 @@ def without_shared_equally(weights, value):
 
 
 @BANK.wrong_for("without-one", names="went through one already")
-def without_softmax_of_the_rest(weights, value):
+def outputs_softmax_of_the_rest(weights, value):
     return [
         softmax(np.delete(weights, j)) @ np.delete(value, j, axis=0) for j in range(len(weights))
     ]
 
 
 @BANK.wrong_for("without-one", names=r"one of 0 still counts as exp\(0\) = 1")
-def without_softmax_of_zeroed_weights(weights, value):
+def outputs_softmax_of_zeroed_weights(weights, value):
     left = np.tile(weights, (len(weights), 1))
     np.fill_diagonal(left, 0)
     return softmax(left) @ value
 
 
 @BANK.wrong_for("without-one", names="with a score of 0")
-def without_scores_masked_by_zero(weights, value):
+def outputs_scores_masked_by_zero(weights, value):
     scores = np.tile(np.log(weights), (len(weights), 1))
     np.fill_diagonal(scores, 0)
     return softmax(scores) @ value
 
 
 @BANK.wrong_for("without-one", names="you set a weight to -inf")
-def without_weights_of_minus_infinity(weights, value):
+def outputs_weights_of_minus_infinity(weights, value):
     left = np.tile(weights, (len(weights), 1))
     np.fill_diagonal(left, -np.inf)
     return left @ value
 
 
 @BANK.wrong_for("without-one", names="you divide -inf by -inf")
-def without_weights_of_minus_infinity_normalised(weights, value):
+def outputs_weights_of_minus_infinity_normalised(weights, value):
     result = np.zeros(value.shape)
     for j in range(len(weights)):
         left = weights.copy()
@@ -1570,7 +1570,7 @@ def without_weights_of_minus_infinity_normalised(weights, value):
 
 
 @BANK.wrong_for("without-one", names="weights was changed in place")
-def without_a_copy(weights, value):
+def outputs_without_a_copy(weights, value):
     result = np.zeros(value.shape)
     for j in range(len(weights)):
         weights[j] = 0
@@ -1579,7 +1579,7 @@ def without_a_copy(weights, value):
 
 
 @BANK.wrong_for("without-one", names="value was changed in place")
-def without_a_copy_of_value(weights, value):
+def outputs_without_a_copy_of_value(weights, value):
     result = np.zeros(value.shape)
     for j in range(len(weights)):
         value[j] = 0
@@ -1588,7 +1588,7 @@ def without_a_copy_of_value(weights, value):
 
 
 @BANK.wrong_for("without-one", names="leave those before it hidden: take a fresh copy")
-def without_a_fresh_copy(weights, value):
+def outputs_without_a_fresh_copy(weights, value):
     left, result = weights.copy(), np.zeros(value.shape)
     for j in range(len(weights)):
         left[j] = 0
@@ -1598,7 +1598,7 @@ def without_a_fresh_copy(weights, value):
 
 
 @BANK.wrong_for("without-one", names="leave those before it hidden, and do not divide")
-def without_a_fresh_copy_or_a_sum(weights, value):
+def outputs_without_a_fresh_copy_or_a_sum(weights, value):
     left, result = weights.copy(), []
     for j in range(len(weights)):
         left[j] = 0
@@ -1607,7 +1607,7 @@ def without_a_fresh_copy_or_a_sum(weights, value):
 
 
 @BANK.wrong_for("without-one", names="divide as if j alone were")
-def without_a_fresh_copy_of_value(weights, value):
+def outputs_without_a_fresh_copy_of_value(weights, value):
     left, result = value.copy(), []
     for j in range(len(weights)):
         left[j] = 0
@@ -1616,12 +1616,12 @@ def without_a_fresh_copy_of_value(weights, value):
 
 
 @BANK.wrong_for("without-one", names="hide key j and all after it")
-def without_the_rest(weights, value):
+def outputs_without_the_rest(weights, value):
     return [weights[:j] @ value[:j] / weights[:j].sum() for j in range(len(weights))]
 
 
 @BANK.wrong_for("without-one", names=r"hide key j \+ 1 in row j")
-def without_counting_from_one(weights, value):
+def outputs_counting_from_one(weights, value):
     n = len(weights)
     result = np.zeros(value.shape)
     for j in range(n):
@@ -1631,20 +1631,20 @@ def without_counting_from_one(weights, value):
 
 
 @BANK.wrong_for("without-one", names="you return the weights that are left")
-def without_mixing(weights, value):
+def outputs_without_mixing(weights, value):
     left = weights * ~np.eye(len(weights), dtype=bool)
     return left / left.sum(axis=1, keepdims=True)
 
 
 @BANK.wrong_for("without-one", names="return inside the loop")
-def without_leaving_the_loop(weights, value):
+def outputs_without_leaving_the_loop(weights, value):
     for j in range(len(weights)):
         left = np.delete(weights, j)
         return left @ np.delete(value, j, axis=0) / left.sum()
 
 
 @BANK.wrong_for("without-one", names="last row alone")
-def without_collecting(weights, value):
+def outputs_without_collecting(weights, value):
     for j in range(len(weights)):
         left = np.delete(weights, j)
         row = left @ np.delete(value, j, axis=0) / left.sum()
@@ -1652,7 +1652,7 @@ def without_collecting(weights, value):
 
 
 @BANK.wrong_for("without-one", names="leave out the last row")
-def without_the_last_row(weights, value):
+def outputs_without_the_last_row(weights, value):
     rows = []
     for j in range(len(weights) - 1):
         left = np.delete(weights, j)
@@ -1661,7 +1661,7 @@ def without_the_last_row(weights, value):
 
 
 @BANK.wrong_for("without-one", names="leave out row 0")
-def without_the_first_row(weights, value):
+def outputs_without_the_first_row(weights, value):
     rows = []
     for j in range(1, len(weights)):
         left = np.delete(weights, j)
@@ -1670,13 +1670,13 @@ def without_the_first_row(weights, value):
 
 
 @BANK.wrong_for("without-one", names="where it is 0 you get NaN")
-def without_odds(weights, value):
+def outputs_by_odds(weights, value):
     w = weights[:, None]
     return (weights @ value / w - value) / (1 / w - 1)
 
 
 @BANK.wrong_for("without-one", names="you skip a key of weight 0")
-def without_skipping(weights, value):
+def outputs_skipping(weights, value):
     result = np.zeros(value.shape)
     for j in range(len(weights)):
         if weights[j] == 0:
@@ -1687,7 +1687,7 @@ def without_skipping(weights, value):
 
 
 @BANK.wrong_for("without-one", names="compare positions, not weights")
-def without_its_twin(weights, value):
+def outputs_without_its_twin(weights, value):
     rows = []
     for w in weights:
         kept = weights != w
@@ -1696,7 +1696,7 @@ def without_its_twin(weights, value):
 
 
 @BANK.wrong_for("without-one", names="array of integers, which cuts them off")
-def without_floats(weights, value):
+def outputs_without_floats(weights, value):
     result = np.zeros_like(value)
     for j in range(len(weights)):
         left = np.delete(weights, j)
@@ -1705,22 +1705,22 @@ def without_floats(weights, value):
 
 
 @BANK.wrong_for("without-one", names=r"need a column, weights\[:, None\]")
-def without_a_column(weights, value):
+def outputs_without_a_column(weights, value):
     return (weights @ value - weights * value) / (1 - weights)
 
 
 @BANK.wrong_for("without-one", names=r"need a column, weights\[:, None\]")
-def without_a_column_below(weights, value):
+def outputs_without_a_column_below(weights, value):
     return (weights @ value - weights[:, None] * value) / (1 - weights)
 
 
 @BANK.wrong_for("without-one", names="Leave key j out of both")
-def without_the_weight_alone(weights, value):
+def outputs_without_the_weight_alone(weights, value):
     return [np.delete(weights, j) / (1 - weights[j]) @ value for j in range(len(weights))]
 
 
 @BANK.wrong_for("without-one", names="np.delete needs axis=0")
-def without_axis(weights, value):
+def outputs_without_axis(weights, value):
     rows = [
         np.dot(np.delete(weights, j), np.delete(value, j)) / (1 - weights[j])
         for j in range(len(weights))
@@ -1729,7 +1729,7 @@ def without_axis(weights, value):
 
 
 @BANK.wrong_for("without-one", names="size fixed in your code")
-def without_a_sixth_key(weights, value):
+def outputs_without_a_sixth_key(weights, value):
     result = np.zeros(value.shape)
     for j in range(5):
         left = np.delete(weights, j)
@@ -1738,34 +1738,34 @@ def without_a_sixth_key(weights, value):
 
 
 @BANK.wrong_for("without-one", names="is a return missing")
-def without_return(weights, value):
+def outputs_without_return(weights, value):
     (weights @ value - weights[:, None] * value) / (1 - weights[:, None])
 
 
 @BANK.wrong_for("without-one", symptom=r"shape of result is \(5, 4, 3\), expected \(5, 3\)")
-def without_summing(weights, value):
+def outputs_without_summing(weights, value):
     products = weights[:, None] * value
     return [np.delete(products, j, axis=0) / (1 - w) for j, w in enumerate(weights)]
 
 
 @BANK.wrong_for("without-one", symptom=r"shape of result is \(4, 3\), expected \(5, 3\)")
-def without_dropped_rows(weights, value):
+def outputs_dropped_rows(weights, value):
     worst = weights.argmax()
     left = np.delete(weights, worst)
     return left[:, None] / left.sum() * np.delete(value, worst, axis=0)
 
 
 @BANK.wrong_for("without-one", symptom=r"last two axes swapped")
-def without_transposed_result(weights, value):
+def outputs_transposed_result(weights, value):
     return (weights @ value - weights[:, None] * value).T / (1 - weights)
 
 
 @BANK.wrong_for("without-one", symptom=r"shape of result is \(11,\), expected \(11, 1\)")
-def without_axes_of_length_one(weights, value):
-    return np.squeeze(without_by_formula(weights, value))
+def outputs_axes_of_length_one(weights, value):
+    return np.squeeze(outputs_by_formula(weights, value))
 
 
 @BANK.wrong_for("without-one", symptom=r"result\[\d, \d\] is .*, expected .*by hand")
-def without_squared_weights(weights, value):
+def outputs_squared_weights(weights, value):
     left = (1 - np.eye(len(weights))) * weights**2
     return left / left.sum(axis=1, keepdims=True) @ value

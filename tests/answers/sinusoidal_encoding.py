@@ -25,7 +25,7 @@ def encode_of(positions, d_model, base):
 
 
 @BANK.right_for("sinusoidal")
-def encode_with_slices(length, d_model, base):
+def encoding_with_slices(length, d_model, base):
     position = np.arange(length)[:, None]
     angles = position / base ** (np.arange(0, d_model, 2) / d_model)
     encoding = np.zeros((length, d_model))
@@ -35,7 +35,7 @@ def encode_with_slices(length, d_model, base):
 
 
 @BANK.right_for("sinusoidal")
-def encode_in_loops(length, d_model, base):
+def encoding_in_loops(length, d_model, base):
     rows = []
     for p in range(length):
         row = []
@@ -47,7 +47,7 @@ def encode_in_loops(length, d_model, base):
 
 
 @BANK.right_for("sinusoidal")
-def encode_column_by_column(length, d_model, base):
+def encoding_column_by_column(length, d_model, base):
     encoding = np.empty((length, d_model))
     for column in range(d_model):
         function = np.cos if column % 2 else np.sin
@@ -56,21 +56,21 @@ def encode_column_by_column(length, d_model, base):
 
 
 @BANK.right_for("sinusoidal")
-def encode_with_complex_numbers(length, d_model, base):
+def encoding_with_complex_numbers(length, d_model, base):
     frequencies = np.exp(-np.arange(0, d_model, 2) / d_model * np.log(base))
     hands = np.exp(1j * np.outer(np.arange(length), frequencies))
     return np.stack([hands.imag, hands.real], axis=-1).reshape(length, d_model)
 
 
 @BANK.right_for("sinusoidal")
-def encode_with_a_phase(length, d_model, base):
+def encoding_with_a_phase(length, d_model, base):
     column = np.arange(d_model)
     angles = np.einsum("p,c->pc", np.arange(length), base ** (-(column - column % 2) / d_model))
     return np.sin(angles + column % 2 * np.pi / 2)
 
 
 @BANK.right_for("sinusoidal")
-def encode_with_a_running_rotation(length, d_model, base):
+def encoding_with_a_running_rotation(length, d_model, base):
     steps = [cmath.exp(1j * base ** (-2 * j / d_model)) for j in range(d_model // 2)]
     hands = [1 + 0j] * len(steps)
     encoding = []
@@ -81,7 +81,7 @@ def encode_with_a_running_rotation(length, d_model, base):
 
 
 @BANK.right_for("sinusoidal")
-def encode_with_the_package(length, d_model, base):
+def encoding_with_the_package(length, d_model, base):
     return attnbook.sinusoidal_encoding(length, d_model, base=base)
 
 
@@ -96,13 +96,13 @@ def encoding_from(angles):
 
 
 @BANK.wrong_for("sinusoidal", names="exponent -j / d_model")
-def encode_with_i_for_2i(length, d_model, base):
+def encoding_with_i_for_2i(length, d_model, base):
     frequencies = base ** (-np.arange(d_model // 2) / d_model)
     return encoding_from(np.outer(np.arange(length), frequencies))
 
 
 @BANK.wrong_for("sinusoidal", names="double the number of a column")
-def encode_with_even_columns_doubled(length, d_model, base):
+def encoding_with_even_columns_doubled(length, d_model, base):
     encoding = np.zeros((length, d_model))
     for p in range(length):
         for i in range(0, d_model, 2):
@@ -112,13 +112,13 @@ def encode_with_even_columns_doubled(length, d_model, base):
 
 
 @BANK.wrong_for("sinusoidal", names="divide by d_model / 2")
-def encode_divided_by_the_pairs(length, d_model, base):
+def encoding_divided_by_the_pairs(length, d_model, base):
     frequencies = base ** (-2 * np.arange(d_model // 2) / (d_model // 2))
     return encoding_from(np.outer(np.arange(length), frequencies))
 
 
 @BANK.wrong_for("sinusoidal", names=r"exponent of their own, 2j \+ 1")
-def encode_with_the_column_as_exponent(length, d_model, base):
+def encoding_with_the_column_as_exponent(length, d_model, base):
     encoding = np.zeros((length, d_model))
     for i in range(d_model):
         angles = np.arange(length) / base ** (i / d_model)
@@ -127,7 +127,7 @@ def encode_with_the_column_as_exponent(length, d_model, base):
 
 
 @BANK.wrong_for("sinusoidal", names=r"exponent of their own, 2j \+ 1")
-def encode_with_odd_exponents(length, d_model, base):
+def encoding_with_odd_exponents(length, d_model, base):
     j = np.arange(d_model // 2)
     sines = np.sin(np.outer(np.arange(length), base ** (-2 * j / d_model)))
     cosines = np.cos(np.outer(np.arange(length), base ** (-(2 * j + 1) / d_model)))
@@ -135,7 +135,7 @@ def encode_with_odd_exponents(length, d_model, base):
 
 
 @BANK.wrong_for("sinusoidal", names="double the number of the column, and odd ones")
-def encode_with_all_columns_doubled(length, d_model, base):
+def encoding_with_all_columns_doubled(length, d_model, base):
     encoding = np.zeros((length, d_model))
     for i in range(d_model):
         angles = np.arange(length) / base ** (2 * i / d_model)
@@ -144,32 +144,32 @@ def encode_with_all_columns_doubled(length, d_model, base):
 
 
 @BANK.wrong_for("sinusoidal", names="divide by d_model - 1")
-def encode_divided_by_one_less(length, d_model, base):
+def encoding_divided_by_one_less(length, d_model, base):
     frequencies = base ** (-np.arange(0, d_model, 2) / (d_model - 1))
     return encoding_from(np.outer(np.arange(length), frequencies))
 
 
 @BANK.wrong_for("sinusoidal", names="as some libraries do")
-def encode_as_in_tensor2tensor(length, d_model, base):
+def encoding_as_in_tensor2tensor(length, d_model, base):
     pairs = d_model // 2
     step = math.log(base) / (pairs - 1) if pairs > 1 else 0
     return encoding_from(np.outer(np.arange(length), np.exp(-step * np.arange(pairs))))
 
 
 @BANK.wrong_for("sinusoidal", names="all sines first, then all cosines")
-def encode_concatenated(length, d_model, base):
+def encoding_concatenated(length, d_model, base):
     angles = np.outer(np.arange(length), base ** (-np.arange(0, d_model, 2) / d_model))
     return np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
 
 
 @BANK.wrong_for("sinusoidal", names="all cosines first")
-def encode_as_in_diffusion_models(length, d_model, base):
+def encoding_as_in_diffusion_models(length, d_model, base):
     angles = np.outer(np.arange(length), base ** (-np.arange(0, d_model, 2) / d_model))
     return np.concatenate([np.cos(angles), np.sin(angles)], axis=1)
 
 
 @BANK.wrong_for("sinusoidal", names="sine and cosine swapped")
-def encode_cosine_first(length, d_model, base):
+def encoding_cosine_first(length, d_model, base):
     angles = np.outer(np.arange(length), base ** (-np.arange(0, d_model, 2) / d_model))
     encoding = np.zeros((length, d_model))
     encoding[:, 0::2] = np.cos(angles)
@@ -178,81 +178,81 @@ def encode_cosine_first(length, d_model, base):
 
 
 @BANK.wrong_for("sinusoidal", names="sines in all columns")
-def encode_with_sines_only(length, d_model, base):
+def encoding_with_sines_only(length, d_model, base):
     angles = np.outer(np.arange(length), base ** (-np.arange(0, d_model, 2) / d_model))
     return np.sin(np.repeat(angles, 2, axis=1))
 
 
 @BANK.wrong_for("sinusoidal", names="lost the minus")
-def encode_without_minus(length, d_model, base):
+def encoding_without_minus(length, d_model, base):
     return encoding_from(np.outer(np.arange(length), base ** (np.arange(0, d_model, 2) / d_model)))
 
 
 @BANK.wrong_for("sinusoidal", names="multiply the base with the exponent")
-def encode_base_times_exponent(length, d_model, base):
+def encoding_base_times_exponent(length, d_model, base):
     frequencies = -base * np.arange(0, d_model, 2) / d_model
     return encoding_from(np.outer(np.arange(length), frequencies))
 
 
 @BANK.wrong_for("sinusoidal", names="divide after the power")
-def encode_divided_after_the_power(length, d_model, base):
+def encoding_divided_after_the_power(length, d_model, base):
     frequencies = [float(base) ** (-2 * j) / d_model for j in range(d_model // 2)]
     return encoding_from(np.outer(np.arange(length), frequencies))
 
 
 @BANK.wrong_for("sinusoidal", names="power of -2 alone")
-def encode_power_first(length, d_model, base):
+def encoding_power_first(length, d_model, base):
     frequencies = [float(base) ** -2 * j / d_model for j in range(d_model // 2)]
     return encoding_from(np.outer(np.arange(length), frequencies))
 
 
 @BANK.wrong_for("sinusoidal", names="without the logarithm")
-def encode_without_the_logarithm(length, d_model, base):
+def encoding_without_the_logarithm(length, d_model, base):
     frequencies = np.exp(-np.arange(0, d_model, 2) / d_model)
     return encoding_from(np.outer(np.arange(length), frequencies))
 
 
 @BANK.wrong_for("sinusoidal", names="logarithm to base 10")
-def encode_with_log10(length, d_model, base):
+def encoding_with_log10(length, d_model, base):
     frequencies = np.exp(np.arange(0, d_model, 2) * -np.log10(base) / d_model)
     return encoding_from(np.outer(np.arange(length), frequencies))
 
 
 @BANK.wrong_for("sinusoidal", names="take 10000 for the base")
-def encode_with_a_fixed_base(length, d_model, base):
+def encoding_with_a_fixed_base(length, d_model, base):
     frequencies = 10000 ** (-np.arange(0, d_model, 2) / d_model)
     return encoding_from(np.outer(np.arange(length), frequencies))
 
 
 @BANK.wrong_for("sinusoidal", names="frequency 1")
-def encode_with_one_frequency(length, d_model, base):
+def encoding_with_one_frequency(length, d_model, base):
     return encoding_from(np.repeat(np.arange(length)[:, None], d_model // 2, axis=1))
 
 
 @BANK.wrong_for("sinusoidal", names="for degrees")
-def encode_in_degrees(length, d_model, base):
+def encoding_in_degrees(length, d_model, base):
     angles = np.outer(np.arange(length), base ** (-np.arange(0, d_model, 2) / d_model))
     return encoding_from(np.radians(angles))
 
 
 @BANK.wrong_for("sinusoidal", names="by 2 pi")
-def encode_in_turns(length, d_model, base):
+def encoding_in_turns(length, d_model, base):
     angles = np.outer(np.arange(length), base ** (-np.arange(0, d_model, 2) / d_model))
     return encoding_from(2 * np.pi * angles)
 
 
 @BANK.wrong_for("sinusoidal", names="positions from 1")
-def encode_from_one(length, d_model, base):
+def encoding_from_one(length, d_model, base):
     return encode_of(np.arange(1, length + 1), d_model, base)
 
 
 @BANK.wrong_for("sinusoidal", names="divide the positions by the length")
-def encode_share_of_the_length(length, d_model, base):
+def encoding_share_of_the_length(length, d_model, base):
     return encode_of(np.arange(length) / length, d_model, base)
 
 
 @BANK.wrong_for("sinusoidal", names="even positions and cosines for odd")
-def encode_alternating_in_rows(length, d_model, base):
+def encoding_alternating_in_rows(length, d_model, base):
     column = np.arange(d_model)
     angles = np.outer(np.arange(length), base ** (-2 * (column // 2) / d_model))
     angles[0::2] = np.sin(angles[0::2])
@@ -261,55 +261,55 @@ def encode_alternating_in_rows(length, d_model, base):
 
 
 @BANK.wrong_for("sinusoidal", names="position to the power")
-def encode_power_of_the_quotient(length, d_model, base):
+def encoding_power_of_the_quotient(length, d_model, base):
     angles = (np.arange(length)[:, None] / base) ** (np.arange(0, d_model, 2) / d_model)
     return encoding_from(angles)
 
 
 @BANK.wrong_for("sinusoidal", names="set position 0 to zeros")
-def encode_with_padding_at_0(length, d_model, base):
+def encoding_with_padding_at_0(length, d_model, base):
     encoding = encode_of(np.arange(length), d_model, base)
     encoding[0] = 0
     return encoding
 
 
 @BANK.wrong_for("sinusoidal", names="to integers")
-def encode_into_integers(length, d_model, base):
+def encoding_into_integers(length, d_model, base):
     encoding = np.zeros((length, d_model), dtype=int)
     encoding[:] = encode_of(np.arange(length), d_model, base)
     return encoding
 
 
 @BANK.wrong_for("sinusoidal", names="the transpose")
-def encode_transposed(length, d_model, base):
+def encoding_transposed(length, d_model, base):
     return encode_of(np.arange(length), d_model, base).T
 
 
 @BANK.wrong_for("sinusoidal", names="return the angles")
-def encode_angles(length, d_model, base):
+def encoding_angles(length, d_model, base):
     column = np.arange(d_model)
     return np.outer(np.arange(length), base ** (-2 * (column // 2) / d_model))
 
 
 @BANK.wrong_for("sinusoidal", names="on an axis of their own: they alternate")
-def encode_stacked(length, d_model, base):
+def encoding_stacked(length, d_model, base):
     angles = np.outer(np.arange(length), base ** (-np.arange(0, d_model, 2) / d_model))
     return np.stack([np.sin(angles), np.cos(angles)], axis=-1)
 
 
 @BANK.wrong_for("sinusoidal", names="exponent a fraction")
-def encode_with_integer_powers(length, d_model, base):
+def encoding_with_integer_powers(length, d_model, base):
     frequencies = np.array(int(base)) ** -np.arange(0, d_model, 2)
     return encoding_from(np.outer(np.arange(length), frequencies ** (1 / d_model)))
 
 
 @BANK.wrong_for("sinusoidal", names="Positions are rows")
-def encode_without_an_axis(length, d_model, base):
+def encoding_without_an_axis(length, d_model, base):
     return encoding_from(np.arange(length) * base ** (-np.arange(0, d_model, 2) / d_model))
 
 
 @BANK.wrong_for("sinusoidal", names=r"Pair j has the columns 2j and 2j \+ 1")
-def encode_beyond_the_last_column(length, d_model, base):
+def encoding_beyond_the_last_column(length, d_model, base):
     encoding = np.zeros((length, d_model))
     for j in range(d_model):
         angles = np.arange(length) * base ** (-2 * j / d_model)
@@ -318,17 +318,17 @@ def encode_beyond_the_last_column(length, d_model, base):
 
 
 @BANK.wrong_for("sinusoidal", symptom=r"result\[.*\] is .*, expected")
-def encode_with_a_phase_of_its_own(length, d_model, base):
+def encoding_with_a_phase_of_its_own(length, d_model, base):
     return encode_of(np.arange(length) + 0.5, d_model, base)
 
 
 @BANK.wrong_for("sinusoidal", symptom="is a return missing")
-def encode_without_return(length, d_model, base):
+def encoding_without_return(length, d_model, base):
     encode_of(np.arange(length), d_model, base)
 
 
 @BANK.wrong_for("sinusoidal", names="squeeze away")
-def encode_squeezed(length, d_model, base):
+def encoding_squeezed(length, d_model, base):
     return encode_of(np.arange(length), d_model, base).squeeze()
 
 
@@ -653,19 +653,19 @@ def add_from_a_long_table(x):
 
 @BANK.right_for("add-positions")
 def add_in_a_list(x):
-    encoding = np.array(encode_with_complex_numbers(x.shape[1], x.shape[2], 10000))
+    encoding = np.array(encoding_with_complex_numbers(x.shape[1], x.shape[2], 10000))
     return [(sequence + encoding).tolist() for sequence in x]
 
 
 @BANK.right_for("add-positions")
 def add_tiled(x):
-    encoding = np.array(encode_in_loops(x.shape[1], x.shape[2], 10000))
+    encoding = np.array(encoding_in_loops(x.shape[1], x.shape[2], 10000))
     return np.sum([x, np.tile(encoding, (len(x), 1, 1))], axis=0)
 
 
 @BANK.right_for("add-positions")
 def add_with_einsum(x):
-    encoding = encode_with_a_phase(x.shape[1], x.shape[2], 10000.0)
+    encoding = encoding_with_a_phase(x.shape[1], x.shape[2], 10000.0)
     return x + np.einsum("b,ld->bld", np.ones(len(x)), encoding)
 
 
@@ -738,7 +738,7 @@ def add_in_place(x):
 
 
 @BANK.wrong_for("add-positions", names="encoding alone")
-def add_nothing_to(x):
+def add_to_nothing(x):
     return encode_of(np.arange(x.shape[1]), x.shape[2], 10000.0)
 
 
@@ -793,17 +793,17 @@ def add_along_the_features(x):
 
 @BANK.wrong_for("add-positions", names="all sines first")
 def add_in_halves(x):
-    return x + encode_concatenated(x.shape[1], x.shape[2], 10000.0)
+    return x + encoding_concatenated(x.shape[1], x.shape[2], 10000.0)
 
 
 @BANK.wrong_for("add-positions", names="sine and cosine swapped")
 def add_cosine_first(x):
-    return x + encode_cosine_first(x.shape[1], x.shape[2], 10000.0)
+    return x + encoding_cosine_first(x.shape[1], x.shape[2], 10000.0)
 
 
 @BANK.wrong_for("add-positions", names=r"exponent of their own, 2j \+ 1")
 def add_with_odd_exponents(x):
-    return x + encode_with_odd_exponents(x.shape[1], x.shape[2], 10000.0)
+    return x + encoding_with_odd_exponents(x.shape[1], x.shape[2], 10000.0)
 
 
 @BANK.wrong_for("add-positions", names="take 1000 for the base")
@@ -872,7 +872,7 @@ def score_by_a_dot_product(offset, d_model, base):
 
 @BANK.right_for("offset-score")
 def score_from_a_table(offset, d_model, base):
-    table = np.array(encode_in_loops(abs(offset) + 1, d_model, base))
+    table = np.array(encoding_in_loops(abs(offset) + 1, d_model, base))
     return float(table[0] @ table[-1])
 
 

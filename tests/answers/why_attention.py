@@ -645,17 +645,17 @@ def jacobian_as_a_power(w, states):
 
 
 @BANK.wrong_for("state-jacobian", names="not 1 - h")
-def jacobian_one_minus_h(w, states):
+def jacobian_with_one_minus_h(w, states):
     return chain([np.diag(1 - h) @ w.T for h in states])
 
 
 @BANK.wrong_for("state-jacobian", names=r"1 - h\*\*2, not h\*\*2")
-def jacobian_h_squared(w, states):
+def jacobian_with_h_squared(w, states):
     return chain([np.diag(h**2) @ w.T for h in states])
 
 
 @BANK.wrong_for("state-jacobian", names="sign of the derivative is turned")
-def jacobian_sign(w, states):
+def jacobian_with_the_sign_turned(w, states):
     return chain([np.diag(h**2 - 1) @ w.T for h in states])
 
 
@@ -1058,13 +1058,13 @@ def regression_epanechnikov(x_query, x, y, bandwidth):
 
 
 @BANK.right_for("additive-scores")
-def additive_by_broadcasting(query, key, w_query, w_key, w_score):
+def additive_scores_by_broadcasting(query, key, w_query, w_key, w_score):
     hidden = (query @ w_query)[:, None, :] + (key @ w_key)[None, :, :]
     return np.tanh(hidden) @ w_score
 
 
 @BANK.right_for("additive-scores")
-def additive_in_loops(query, key, w_query, w_key, w_score):
+def additive_scores_in_loops(query, key, w_query, w_key, w_score):
     scores = np.zeros((len(query), len(key)))
     for i, q in enumerate(query):
         for j, k in enumerate(key):
@@ -1076,20 +1076,20 @@ def additive_in_loops(query, key, w_query, w_key, w_score):
 
 
 @BANK.right_for("additive-scores")
-def additive_by_concatenation(query, key, w_query, w_key, w_score):
+def additive_scores_by_concatenation(query, key, w_query, w_key, w_score):
     w = np.concatenate([w_query, w_key])
     return [[w_score @ np.tanh(np.concatenate([q, k]) @ w) for k in key] for q in query]
 
 
 @BANK.right_for("additive-scores")
-def additive_with_einsum(query, key, w_query, w_key, w_score):
+def additive_scores_with_einsum(query, key, w_query, w_key, w_score):
     q = np.einsum("qd,dh->qh", query, w_query)
     k = np.einsum("kd,dh->kh", key, w_key)
     return np.einsum("qkh,h->qk", np.tanh(np.expand_dims(q, 1) + k), w_score)
 
 
 @BANK.right_for("additive-scores")
-def additive_unit_by_unit(query, key, w_query, w_key, w_score):
+def additive_scores_unit_by_unit(query, key, w_query, w_key, w_score):
     return sum(
         weight * np.tanh(np.add.outer(query @ wq, key @ wk))
         for weight, wq, wk in zip(w_score, w_query.T, w_key.T, strict=True)
@@ -1097,7 +1097,7 @@ def additive_unit_by_unit(query, key, w_query, w_key, w_score):
 
 
 @BANK.right_for("additive-scores")
-def additive_in_float32(query, key, w_query, w_key, w_score):
+def additive_scores_in_float32(query, key, w_query, w_key, w_score):
     query, key, w_query, w_key, w_score = (
         a.astype(np.float32) for a in (query, key, w_query, w_key, w_score)
     )
@@ -1112,187 +1112,187 @@ def pairs(query, key, w_query, w_key):
 
 
 @BANK.wrong_for("additive-scores", names="tanh is missing")
-def additive_without_tanh(query, key, w_query, w_key, w_score):
+def additive_scores_without_tanh(query, key, w_query, w_key, w_score):
     return pairs(query, key, w_query, w_key) @ w_score
 
 
 @BANK.wrong_for("additive-scores", names="tanh comes after w_score")
-def additive_tanh_last(query, key, w_query, w_key, w_score):
+def additive_scores_tanh_last(query, key, w_query, w_key, w_score):
     return np.tanh(pairs(query, key, w_query, w_key) @ w_score)
 
 
 @BANK.wrong_for("additive-scores", names="tanh is taken twice")
-def additive_tanh_twice(query, key, w_query, w_key, w_score):
+def additive_scores_tanh_twice(query, key, w_query, w_key, w_score):
     return np.tanh(np.tanh(pairs(query, key, w_query, w_key)) @ w_score)
 
 
 @BANK.wrong_for("additive-scores", names="multiplied: add them")
-def additive_multiplies(query, key, w_query, w_key, w_score):
+def additive_scores_multiplies(query, key, w_query, w_key, w_score):
     return np.tanh((query @ w_query)[:, None] * (key @ w_key)) @ w_score
 
 
 @BANK.wrong_for("additive-scores", names="key is subtracted")
-def additive_subtracts(query, key, w_query, w_key, w_score):
+def additive_scores_subtracts(query, key, w_query, w_key, w_score):
     return np.tanh((query @ w_query)[:, None] - key @ w_key) @ w_score
 
 
 @BANK.wrong_for("additive-scores", names="of query and key one by one")
-def additive_two_tanhs(query, key, w_query, w_key, w_score):
+def additive_scores_two_tanhs(query, key, w_query, w_key, w_score):
     return (np.tanh(query @ w_query)[:, None] + np.tanh(key @ w_key)) @ w_score
 
 
 @BANK.wrong_for("additive-scores", names="tanh is taken of the key alone")
-def additive_tanh_of_the_key(query, key, w_query, w_key, w_score):
+def additive_scores_tanh_of_the_key(query, key, w_query, w_key, w_score):
     return ((query @ w_query)[:, None] + np.tanh(key @ w_key)) @ w_score
 
 
 @BANK.wrong_for("additive-scores", names="tanh is taken of the query alone")
-def additive_tanh_of_the_query(query, key, w_query, w_key, w_score):
+def additive_scores_tanh_of_the_query(query, key, w_query, w_key, w_score):
     return (np.tanh(query @ w_query)[:, None] + key @ w_key) @ w_score
 
 
 @BANK.wrong_for("additive-scores", names="this is the transpose")
-def additive_keys_as_rows(query, key, w_query, w_key, w_score):
+def additive_scores_keys_as_rows(query, key, w_query, w_key, w_score):
     return np.tanh(query @ w_query + (key @ w_key)[:, None]) @ w_score
 
 
 @BANK.wrong_for("additive-scores", names="weights already")
-def additive_after_softmax(query, key, w_query, w_key, w_score):
-    return softmax(additive_by_broadcasting(query, key, w_query, w_key, w_score))
+def additive_scores_after_softmax(query, key, w_query, w_key, w_score):
+    return softmax(additive_scores_by_broadcasting(query, key, w_query, w_key, w_score))
 
 
 @BANK.wrong_for("additive-scores", names="weights already")
-def additive_weights_of_the_package(query, key, w_query, w_key, w_score):
+def additive_scores_weights_of_the_package(query, key, w_query, w_key, w_score):
     return attnbook.additive_attention(query, key, key, w_query, w_key, w_score).weights
 
 
 @BANK.wrong_for("additive-scores", names=r"divided by sqrt\(hidden\)")
-def additive_scaled_by_hidden(query, key, w_query, w_key, w_score):
+def additive_scores_scaled_by_hidden(query, key, w_query, w_key, w_score):
     return np.tanh(pairs(query, key, w_query, w_key)) @ w_score / np.sqrt(len(w_score))
 
 
 @BANK.wrong_for("additive-scores", names=r"divided by sqrt\(d_k\)")
-def additive_scaled_by_key_size(query, key, w_query, w_key, w_score):
+def additive_scores_scaled_by_key_size(query, key, w_query, w_key, w_score):
     return np.tanh(pairs(query, key, w_query, w_key)) @ w_score / np.sqrt(key.shape[-1])
 
 
 @BANK.wrong_for("additive-scores", names="number of hidden units")
-def additive_mean(query, key, w_query, w_key, w_score):
+def additive_scores_mean(query, key, w_query, w_key, w_score):
     return (np.tanh(pairs(query, key, w_query, w_key)) * w_score).mean(axis=-1)
 
 
 @BANK.wrong_for("additive-scores", names="ReLU")
-def additive_relu(query, key, w_query, w_key, w_score):
+def additive_scores_relu(query, key, w_query, w_key, w_score):
     return np.maximum(pairs(query, key, w_query, w_key), 0) @ w_score
 
 
 @BANK.wrong_for("additive-scores", names="sigmoid")
-def additive_sigmoid(query, key, w_query, w_key, w_score):
+def additive_scores_sigmoid(query, key, w_query, w_key, w_score):
     return 1 / (1 + np.exp(-pairs(query, key, w_query, w_key))) @ w_score
 
 
 @BANK.wrong_for("additive-scores", names="hidden units are summed")
-def additive_sum_of_units(query, key, w_query, w_key, w_score):
+def additive_scores_sum_of_units(query, key, w_query, w_key, w_score):
     return np.tanh(pairs(query, key, w_query, w_key)).sum(axis=-1)
 
 
 @BANK.wrong_for("additive-scores", names="mean of the hidden units")
-def additive_mean_of_units(query, key, w_query, w_key, w_score):
+def additive_scores_mean_of_units(query, key, w_query, w_key, w_score):
     return np.tanh(pairs(query, key, w_query, w_key)).mean(axis=-1)
 
 
 @BANK.wrong_for("additive-scores", names="inside of the tanh")
-def additive_score_inside(query, key, w_query, w_key, w_score):
+def additive_scores_score_inside(query, key, w_query, w_key, w_score):
     return np.tanh(pairs(query, key, w_query, w_key) * w_score).sum(axis=-1)
 
 
 @BANK.wrong_for("additive-scores", names="these are the hidden units")
-def additive_hidden_units(query, key, w_query, w_key, w_score):
+def additive_scores_hidden_units(query, key, w_query, w_key, w_score):
     return np.tanh(pairs(query, key, w_query, w_key))
 
 
 @BANK.wrong_for("additive-scores", names="dot product of the projections")
-def additive_dot_product(query, key, w_query, w_key, w_score):
+def additive_scores_dot_product(query, key, w_query, w_key, w_score):
     return (query @ w_query) @ (key @ w_key).T
 
 
 @BANK.wrong_for("additive-scores", names="dot product of two tanhs")
-def additive_dot_product_of_tanhs(query, key, w_query, w_key, w_score):
+def additive_scores_dot_product_of_tanhs(query, key, w_query, w_key, w_score):
     return np.tanh(query @ w_query) @ np.tanh(key @ w_key).T
 
 
 @BANK.wrong_for("additive-scores", names="w_query and w_key are swapped")
-def additive_swapped_matrices(query, key, w_key, w_query, w_score):
+def additive_scores_swapped_matrices(query, key, w_key, w_query, w_score):
     return np.tanh(pairs(query, key, w_query, w_key)) @ w_score
 
 
 @BANK.wrong_for("additive-scores", names="w_query and w_key are swapped")
-def additive_concatenated_key_first(query, key, w_query, w_key, w_score):
+def additive_scores_concatenated_key_first(query, key, w_query, w_key, w_score):
     w = np.vstack([w_query, w_key])
     return [[np.tanh(np.hstack([k, q]) @ w) @ w_score for k in key] for q in query]
 
 
 @BANK.wrong_for("additive-scores", names="both projected by w_query")
-def additive_with_one_matrix(query, key, w_query, w_key, w_score):
+def additive_scores_with_one_matrix(query, key, w_query, w_key, w_score):
     return np.tanh(pairs(query, key, w_query, w_query)) @ w_score
 
 
 @BANK.wrong_for("additive-scores", names="both projected by w_key")
-def additive_with_the_other_matrix(query, key, w_query, w_key, w_score):
+def additive_scores_with_the_other_matrix(query, key, w_query, w_key, w_score):
     return np.tanh(pairs(query, key, w_key, w_key)) @ w_score
 
 
 @BANK.wrong_for("additive-scores", names="scored against the queries")
-def additive_of_queries(query, key, w_query, w_key, w_score):
+def additive_scores_of_queries(query, key, w_query, w_key, w_score):
     return np.tanh((query @ w_query)[:, None] + query @ w_key) @ w_score
 
 
 @BANK.wrong_for("additive-scores", names="key makes no difference")
-def additive_without_key(query, key, w_query, w_key, w_score):
+def additive_scores_without_key(query, key, w_query, w_key, w_score):
     return np.tile((np.tanh(query @ w_query) @ w_score)[:, None], len(key))
 
 
 @BANK.wrong_for("additive-scores", names="query makes no difference")
-def additive_without_query(query, key, w_query, w_key, w_score):
+def additive_scores_without_query(query, key, w_query, w_key, w_score):
     return np.tile(np.tanh(key @ w_key) @ w_score, (len(query), 1))
 
 
 @BANK.wrong_for("additive-scores", names="sign is turned")
-def additive_as_a_loss(query, key, w_query, w_key, w_score):
+def additive_scores_as_a_loss(query, key, w_query, w_key, w_score):
     return -np.tanh(pairs(query, key, w_query, w_key)) @ w_score
 
 
 @BANK.wrong_for("additive-scores", names="belongs to the softmax")
-def additive_minus_the_largest(query, key, w_query, w_key, w_score):
-    scores = additive_by_broadcasting(query, key, w_query, w_key, w_score)
+def additive_scores_minus_the_largest(query, key, w_query, w_key, w_score):
+    scores = additive_scores_by_broadcasting(query, key, w_query, w_key, w_score)
     return scores - scores.max(axis=-1, keepdims=True)
 
 
 @BANK.wrong_for("additive-scores", names="give the queries an axis")
-def additive_without_a_new_axis(query, key, w_query, w_key, w_score):
+def additive_scores_without_a_new_axis(query, key, w_query, w_key, w_score):
     return np.tanh(query @ w_query + key @ w_key) @ w_score
 
 
 @BANK.wrong_for("additive-scores", names="is a return missing")
-def additive_without_return(query, key, w_query, w_key, w_score):
-    additive_by_broadcasting(query, key, w_query, w_key, w_score)
+def additive_scores_without_return(query, key, w_query, w_key, w_score):
+    additive_scores_by_broadcasting(query, key, w_query, w_key, w_score)
 
 
 @BANK.wrong_for("additive-scores", symptom="raised ValueError")
-def additive_added_before_the_projection(query, key, w_query, w_key, w_score):
+def additive_scores_added_before_the_projection(query, key, w_query, w_key, w_score):
     return np.tanh((query + key) @ w_query) @ w_score
 
 
 @BANK.wrong_for("additive-scores", names="which matrix belongs to which")
-def additive_matrices_of_another_library(query, key, w_query, w_key, w_score):
+def additive_scores_matrices_of_another_library(query, key, w_query, w_key, w_score):
     return np.tanh((query @ w_query.T)[:, None] + key @ w_key.T) @ w_score
 
 
 @BANK.wrong_for("additive-scores", symptom=r"shape of result is \(3, 5, 1\)")
-def additive_keeps_the_last_axis(query, key, w_query, w_key, w_score):
+def additive_scores_keeps_the_last_axis(query, key, w_query, w_key, w_score):
     return np.tanh(pairs(query, key, w_query, w_key)) @ w_score[:, None]
 
 
 @BANK.wrong_for("additive-scores", symptom=r"result\[\d, \d\] is .*, expected")
-def additive_with_arctan(query, key, w_query, w_key, w_score):
+def additive_scores_with_arctan(query, key, w_query, w_key, w_score):
     return np.arctan(pairs(query, key, w_query, w_key)) @ w_score

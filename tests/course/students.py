@@ -36,8 +36,8 @@ LOOPS = {  # a right answer of the bank with a loop where the task wants none
     "local-lines": "lines_by_lstsq",
     "window-mask": "window_in_loops",
     "find-patch": "patch_in_loops",
-    "grouped-attention": "grouped_in_loops",
-    "head-back": "back_in_loops",
+    "grouped-attention": "grouped_attention_in_loops",
+    "head-back": "head_in_loops",
 }
 RIGHT = {task: found for bank in all_banks().values() for task, found in bank.right.items()}
 WRONG = {task: found for bank in all_banks().values() for task, found in bank.wrong.items()}

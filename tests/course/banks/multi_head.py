@@ -12,7 +12,7 @@ BANK = Bank()
 
 
 @BANK.right_for("grouped-attention")
-def grouped_in_loops(x, w_q, w_k, w_v, num_heads, num_groups):
+def grouped_attention_in_loops(x, w_q, w_k, w_v, num_heads, num_groups):
     d = w_q.shape[1] // num_heads
     outputs, weights = [], []
     for h in range(num_heads):
@@ -26,7 +26,7 @@ def grouped_in_loops(x, w_q, w_k, w_v, num_heads, num_groups):
 
 
 @BANK.right_for("grouped-attention")
-def grouped_by_broadcasting(x, w_q, w_k, w_v, num_heads, num_groups):
+def grouped_attention_by_broadcasting(x, w_q, w_k, w_v, num_heads, num_groups):
     q = (x @ w_q).reshape(len(x), num_groups, num_heads // num_groups, -1)
     k, v = ((x @ w).reshape(len(x), num_groups, 1, -1) for w in (w_k, w_v))
     q, k, v = (a.transpose(1, 2, 0, 3) for a in (q, k, v))
@@ -35,7 +35,7 @@ def grouped_by_broadcasting(x, w_q, w_k, w_v, num_heads, num_groups):
 
 
 @BANK.wrong_for("grouped-attention", names="take turns")
-def grouped_tile(x, w_q, w_k, w_v, num_heads, num_groups):
+def grouped_attention_tile(x, w_q, w_k, w_v, num_heads, num_groups):
     q = attnbook.split_heads(x @ w_q, num_heads)
     k, v = (attnbook.split_heads(x @ w, num_groups) for w in (w_k, w_v))
     k, v = (np.tile(a, (num_heads // num_groups, 1, 1)) for a in (k, v))
@@ -44,7 +44,7 @@ def grouped_tile(x, w_q, w_k, w_v, num_heads, num_groups):
 
 
 @BANK.wrong_for("grouped-attention", names="values in turns")
-def grouped_tile_values(x, w_q, w_k, w_v, num_heads, num_groups):
+def grouped_attention_tile_values(x, w_q, w_k, w_v, num_heads, num_groups):
     q = attnbook.split_heads(x @ w_q, num_heads)
     k, v = (attnbook.split_heads(x @ w, num_groups) for w in (w_k, w_v))
     k = np.repeat(k, num_heads // num_groups, axis=0)
@@ -54,7 +54,7 @@ def grouped_tile_values(x, w_q, w_k, w_v, num_heads, num_groups):
 
 
 @BANK.wrong_for("grouped-attention", names="use the first group")
-def grouped_first_group(x, w_q, w_k, w_v, num_heads, num_groups):
+def grouped_attention_first_group(x, w_q, w_k, w_v, num_heads, num_groups):
     q = attnbook.split_heads(x @ w_q, num_heads)
     k, v = (attnbook.split_heads(x @ w, num_groups)[:1] for w in (w_k, w_v))
     out, weights = attnbook.scaled_dot_product_attention(q, k, v)
@@ -62,7 +62,7 @@ def grouped_first_group(x, w_q, w_k, w_v, num_heads, num_groups):
 
 
 @BANK.wrong_for("grouped-attention", names="scores are not scaled")
-def grouped_unscaled(x, w_q, w_k, w_v, num_heads, num_groups):
+def grouped_attention_unscaled(x, w_q, w_k, w_v, num_heads, num_groups):
     q = attnbook.split_heads(x @ w_q, num_heads)
     k, v = (attnbook.split_heads(x @ w, num_groups) for w in (w_k, w_v))
     k, v = (np.repeat(a, num_heads // num_groups, axis=0) for a in (k, v))
@@ -71,7 +71,7 @@ def grouped_unscaled(x, w_q, w_k, w_v, num_heads, num_groups):
 
 
 @BANK.wrong_for("grouped-attention", names="width of all heads")
-def grouped_scale_of_all(x, w_q, w_k, w_v, num_heads, num_groups):
+def grouped_attention_scale_of_all(x, w_q, w_k, w_v, num_heads, num_groups):
     q = attnbook.split_heads(x @ w_q, num_heads)
     k, v = (attnbook.split_heads(x @ w, num_groups) for w in (w_k, w_v))
     k, v = (np.repeat(a, num_heads // num_groups, axis=0) for a in (k, v))
@@ -80,7 +80,7 @@ def grouped_scale_of_all(x, w_q, w_k, w_v, num_heads, num_groups):
 
 
 @BANK.wrong_for("grouped-attention", names="heads apart: merge")
-def grouped_not_merged(x, w_q, w_k, w_v, num_heads, num_groups):
+def grouped_attention_not_merged(x, w_q, w_k, w_v, num_heads, num_groups):
     q = attnbook.split_heads(x @ w_q, num_heads)
     k, v = (attnbook.split_heads(x @ w, num_groups) for w in (w_k, w_v))
     k, v = (np.repeat(a, num_heads // num_groups, axis=0) for a in (k, v))
@@ -88,7 +88,7 @@ def grouped_not_merged(x, w_q, w_k, w_v, num_heads, num_groups):
 
 
 @BANK.wrong_for("grouped-attention", names="merge tears heads apart")
-def grouped_merge_without_transpose(x, w_q, w_k, w_v, num_heads, num_groups):
+def grouped_attention_merge_without_transpose(x, w_q, w_k, w_v, num_heads, num_groups):
     q = attnbook.split_heads(x @ w_q, num_heads)
     k, v = (attnbook.split_heads(x @ w, num_groups) for w in (w_k, w_v))
     k, v = (np.repeat(a, num_heads // num_groups, axis=0) for a in (k, v))
@@ -97,7 +97,7 @@ def grouped_merge_without_transpose(x, w_q, w_k, w_v, num_heads, num_groups):
 
 
 @BANK.wrong_for("grouped-attention", names="split tears tokens apart")
-def grouped_split_without_transpose(x, w_q, w_k, w_v, num_heads, num_groups):
+def grouped_attention_split_without_transpose(x, w_q, w_k, w_v, num_heads, num_groups):
     q = (x @ w_q).reshape(num_heads, len(x), -1)
     k, v = ((x @ w).reshape(num_groups, len(x), -1) for w in (w_k, w_v))
     k, v = (np.repeat(a, num_heads // num_groups, axis=0) for a in (k, v))
@@ -106,7 +106,7 @@ def grouped_split_without_transpose(x, w_q, w_k, w_v, num_heads, num_groups):
 
 
 @BANK.wrong_for("grouped-attention", names="weights are averaged")
-def grouped_mean_weights(x, w_q, w_k, w_v, num_heads, num_groups):
+def grouped_attention_mean_weights(x, w_q, w_k, w_v, num_heads, num_groups):
     q = attnbook.split_heads(x @ w_q, num_heads)
     k, v = (attnbook.split_heads(x @ w, num_groups) for w in (w_k, w_v))
     k, v = (np.repeat(a, num_heads // num_groups, axis=0) for a in (k, v))
@@ -115,7 +115,7 @@ def grouped_mean_weights(x, w_q, w_k, w_v, num_heads, num_groups):
 
 
 @BANK.wrong_for("grouped-attention", symptom="raised ValueError")
-def grouped_not_repeated(x, w_q, w_k, w_v, num_heads, num_groups):
+def grouped_attention_not_repeated(x, w_q, w_k, w_v, num_heads, num_groups):
     q = attnbook.split_heads(x @ w_q, num_heads)
     k, v = (attnbook.split_heads(x @ w, num_groups) for w in (w_k, w_v))
     out, weights = attnbook.scaled_dot_product_attention(q, k, v)
@@ -123,14 +123,14 @@ def grouped_not_repeated(x, w_q, w_k, w_v, num_heads, num_groups):
 
 
 @BANK.wrong_for("grouped-attention", symptom="raised ValueError")
-def grouped_split_keys_by_heads(x, w_q, w_k, w_v, num_heads, num_groups):
+def grouped_attention_split_keys_by_heads(x, w_q, w_k, w_v, num_heads, num_groups):
     q, k, v = (attnbook.split_heads(x @ w, num_heads) for w in (w_q, w_k, w_v))
     out, weights = attnbook.scaled_dot_product_attention(q, k, v)
     return attnbook.merge_heads(out), weights
 
 
 @BANK.right_for("grouped-attention")
-def grouped_by_split(x, w_q, w_k, w_v, num_heads, num_groups):
+def grouped_attention_by_split(x, w_q, w_k, w_v, num_heads, num_groups):
     q = np.stack(np.split(x @ w_q, num_heads, axis=1))  # NumPy's loop
     k, v = (np.stack(np.split(x @ w, num_groups, axis=1)) for w in (w_k, w_v))
     k, v = (np.repeat(a, num_heads // num_groups, axis=0) for a in (k, v))
@@ -142,7 +142,7 @@ def grouped_by_split(x, w_q, w_k, w_v, num_heads, num_groups):
 
 
 @BANK.right_for("smaller-layer")
-def smaller_in_loops(w_q, w_k, w_v, w_o, num_heads, removed):
+def smaller_layer_in_loops(w_q, w_k, w_v, w_o, num_heads, removed):
     d = w_q.shape[1] // num_heads
     columns = []
     for h in range(num_heads):
@@ -152,76 +152,76 @@ def smaller_in_loops(w_q, w_k, w_v, w_o, num_heads, removed):
 
 
 @BANK.right_for("smaller-layer")
-def smaller_by_delete(w_q, w_k, w_v, w_o, num_heads, removed):
+def smaller_layer_by_delete(w_q, w_k, w_v, w_o, num_heads, removed):
     d = w_q.shape[1] // num_heads
     gone = np.concatenate([np.arange(h * d, (h + 1) * d) for h in removed])
     return [np.delete(w, gone, axis=1) for w in (w_q, w_k, w_v)] + [np.delete(w_o, gone, axis=0)]
 
 
 @BANK.wrong_for("smaller-layer", names="are zeroed")
-def smaller_zeroed(w_q, w_k, w_v, w_o, num_heads, removed):
+def smaller_layer_zeroed(w_q, w_k, w_v, w_o, num_heads, removed):
     keep = ~np.isin(np.repeat(np.arange(num_heads), w_q.shape[1] // num_heads), removed)
     return w_q * keep, w_k * keep, w_v * keep, w_o * keep[:, None]
 
 
 @BANK.wrong_for("smaller-layer", names="keep the others")
-def smaller_removed_only(w_q, w_k, w_v, w_o, num_heads, removed):
+def smaller_layer_removed_only(w_q, w_k, w_v, w_o, num_heads, removed):
     keep = np.isin(np.repeat(np.arange(num_heads), w_q.shape[1] // num_heads), removed)
     return w_q[:, keep], w_k[:, keep], w_v[:, keep], w_o[keep]
 
 
 @BANK.wrong_for("smaller-layer", names="w_o is whole")
-def smaller_whole_output(w_q, w_k, w_v, w_o, num_heads, removed):
+def smaller_layer_whole_output(w_q, w_k, w_v, w_o, num_heads, removed):
     keep = ~np.isin(np.repeat(np.arange(num_heads), w_q.shape[1] // num_heads), removed)
     return w_q[:, keep], w_k[:, keep], w_v[:, keep], w_o
 
 
 @BANK.wrong_for("smaller-layer", names="single columns")
-def smaller_columns(w_q, w_k, w_v, w_o, num_heads, removed):
+def smaller_layer_columns(w_q, w_k, w_v, w_o, num_heads, removed):
     cut = [np.delete(w, removed, axis=1) for w in (w_q, w_k, w_v)]
     return *cut, np.delete(w_o, removed, axis=0)
 
 
 @BANK.wrong_for("smaller-layer", names="every num_heads-th column")
-def smaller_interleaved(w_q, w_k, w_v, w_o, num_heads, removed):
+def smaller_layer_interleaved(w_q, w_k, w_v, w_o, num_heads, removed):
     keep = ~np.isin(np.tile(np.arange(num_heads), w_q.shape[1] // num_heads), removed)
     return w_q[:, keep], w_k[:, keep], w_v[:, keep], w_o[keep]
 
 
 @BANK.wrong_for("smaller-layer", names="only the first head of the list")
-def smaller_one(w_q, w_k, w_v, w_o, num_heads, removed):
+def smaller_layer_one(w_q, w_k, w_v, w_o, num_heads, removed):
     d = w_q.shape[1] // num_heads
     gone = slice(removed[0] * d, removed[0] * d + d)
     return *(np.delete(w, gone, axis=1) for w in (w_q, w_k, w_v)), np.delete(w_o, gone, axis=0)
 
 
 @BANK.wrong_for("smaller-layer", names="counted from 1")
-def smaller_from_one(w_q, w_k, w_v, w_o, num_heads, removed):
+def smaller_layer_from_one(w_q, w_k, w_v, w_o, num_heads, removed):
     head = np.repeat(np.arange(1, num_heads + 1), w_q.shape[1] // num_heads)
     keep = ~np.isin(head, removed)
     return w_q[:, keep], w_k[:, keep], w_v[:, keep], w_o[keep]
 
 
 @BANK.wrong_for("smaller-layer", names="made larger")
-def smaller_rescaled(w_q, w_k, w_v, w_o, num_heads, removed):
+def smaller_layer_rescaled(w_q, w_k, w_v, w_o, num_heads, removed):
     keep = ~np.isin(np.repeat(np.arange(num_heads), w_q.shape[1] // num_heads), removed)
     return w_q[:, keep], w_k[:, keep], w_v[:, keep], w_o[keep] / keep.mean()
 
 
 @BANK.wrong_for("smaller-layer", symptom="w_o")
-def smaller_columns_of_w_o(w_q, w_k, w_v, w_o, num_heads, removed):
+def smaller_layer_columns_of_w_o(w_q, w_k, w_v, w_o, num_heads, removed):
     keep = ~np.isin(np.repeat(np.arange(num_heads), w_q.shape[1] // num_heads), removed)
     return w_q[:, keep], w_k[:, keep], w_v[:, keep], w_o.T[:, keep]
 
 
 @BANK.wrong_for("smaller-layer", symptom="must return 4 arrays")
-def smaller_without_output(w_q, w_k, w_v, w_o, num_heads, removed):
+def smaller_layer_without_output(w_q, w_k, w_v, w_o, num_heads, removed):
     keep = ~np.isin(np.repeat(np.arange(num_heads), w_q.shape[1] // num_heads), removed)
     return w_q[:, keep], w_k[:, keep], w_v[:, keep]
 
 
 @BANK.wrong_for("smaller-layer", names="one after another")
-def smaller_one_by_one(w_q, w_k, w_v, w_o, num_heads, removed):
+def smaller_layer_one_by_one(w_q, w_k, w_v, w_o, num_heads, removed):
     d = w_q.shape[1] // num_heads
     for h in removed:
         gone = slice(h * d, h * d + d)
@@ -231,13 +231,13 @@ def smaller_one_by_one(w_q, w_k, w_v, w_o, num_heads, removed):
 
 
 @BANK.wrong_for("smaller-layer", names="another order")
-def smaller_keys_first(w_q, w_k, w_v, w_o, num_heads, removed):
+def smaller_layer_keys_first(w_q, w_k, w_v, w_o, num_heads, removed):
     keep = ~np.isin(np.repeat(np.arange(num_heads), w_q.shape[1] // num_heads), removed)
     return w_k[:, keep], w_q[:, keep], w_v[:, keep], w_o[keep]
 
 
 @BANK.wrong_for("smaller-layer", symptom="changed in place")
-def smaller_sorts_the_list(w_q, w_k, w_v, w_o, num_heads, removed):
+def smaller_layer_sorts_the_list(w_q, w_k, w_v, w_o, num_heads, removed):
     removed.sort()
     keep = ~np.isin(np.repeat(np.arange(num_heads), w_q.shape[1] // num_heads), removed)
     return w_q[:, keep], w_k[:, keep], w_v[:, keep], w_o[keep]
@@ -247,7 +247,7 @@ def smaller_sorts_the_list(w_q, w_k, w_v, w_o, num_heads, removed):
 
 
 @BANK.right_for("fewer-groups")
-def fewer_in_loops(x, w_q, w_k, w_v, groups):
+def fewer_groups_in_loops(x, w_q, w_k, w_v, groups):
     def output(w_k, w_v):
         parts = []
         for h in range(0, 32, 4):
@@ -270,7 +270,7 @@ def fewer_in_loops(x, w_q, w_k, w_v, groups):
 
 
 @BANK.right_for("fewer-groups")
-def fewer_by_matrix(x, w_q, w_k, w_v, groups):
+def fewer_groups_by_matrix(x, w_q, w_k, w_v, groups):
     q = attnbook.split_heads(x @ w_q, 8)
     full = attnbook.scaled_dot_product_attention(
         q, attnbook.split_heads(x @ w_k, 8), attnbook.split_heads(x @ w_v, 8)
@@ -285,7 +285,7 @@ def fewer_by_matrix(x, w_q, w_k, w_v, groups):
 
 
 @BANK.wrong_for("fewer-groups", names="only the keys")
-def fewer_keys_only(x, w_q, w_k, w_v, groups):
+def fewer_groups_keys_only(x, w_q, w_k, w_v, groups):
     def run(k, v):
         layer = attnbook.MultiHeadAttention(w_q=w_q, w_k=k, w_v=v, w_o=np.eye(32), num_heads=8)
         return layer(x).output
@@ -298,7 +298,7 @@ def fewer_keys_only(x, w_q, w_k, w_v, groups):
 
 
 @BANK.wrong_for("fewer-groups", names="only the values")
-def fewer_values_only(x, w_q, w_k, w_v, groups):
+def fewer_groups_values_only(x, w_q, w_k, w_v, groups):
     def run(k, v):
         layer = attnbook.MultiHeadAttention(w_q=w_q, w_k=k, w_v=v, w_o=np.eye(32), num_heads=8)
         return layer(x).output
@@ -311,7 +311,7 @@ def fewer_values_only(x, w_q, w_k, w_v, groups):
 
 
 @BANK.wrong_for("fewer-groups", names="heads in turns")
-def fewer_in_turns(x, w_q, w_k, w_v, groups):
+def fewer_groups_in_turns(x, w_q, w_k, w_v, groups):
     def run(k, v):
         layer = attnbook.MultiHeadAttention(w_q=w_q, w_k=k, w_v=v, w_o=np.eye(32), num_heads=8)
         return layer(x).output
@@ -327,7 +327,7 @@ def fewer_in_turns(x, w_q, w_k, w_v, groups):
 
 
 @BANK.wrong_for("fewer-groups", names="takes its first head")
-def fewer_first_head(x, w_q, w_k, w_v, groups):
+def fewer_groups_first_head(x, w_q, w_k, w_v, groups):
     def run(k, v):
         layer = attnbook.MultiHeadAttention(w_q=w_q, w_k=k, w_v=v, w_o=np.eye(32), num_heads=8)
         return layer(x).output
@@ -343,7 +343,7 @@ def fewer_first_head(x, w_q, w_k, w_v, groups):
 
 
 @BANK.wrong_for("fewer-groups", names="sum of its heads")
-def fewer_sum(x, w_q, w_k, w_v, groups):
+def fewer_groups_sum(x, w_q, w_k, w_v, groups):
     def run(k, v):
         layer = attnbook.MultiHeadAttention(w_q=w_q, w_k=k, w_v=v, w_o=np.eye(32), num_heads=8)
         return layer(x).output
@@ -360,7 +360,7 @@ def fewer_sum(x, w_q, w_k, w_v, groups):
 
 
 @BANK.wrong_for("fewer-groups", names="opposite order")
-def fewer_reversed(x, w_q, w_k, w_v, groups):
+def fewer_groups_reversed(x, w_q, w_k, w_v, groups):
     def run(k, v):
         layer = attnbook.MultiHeadAttention(w_q=w_q, w_k=k, w_v=v, w_o=np.eye(32), num_heads=8)
         return layer(x).output
@@ -377,7 +377,7 @@ def fewer_reversed(x, w_q, w_k, w_v, groups):
 
 
 @BANK.wrong_for("fewer-groups", names="not relative")
-def fewer_absolute(x, w_q, w_k, w_v, groups):
+def fewer_groups_absolute(x, w_q, w_k, w_v, groups):
     def run(k, v):
         layer = attnbook.MultiHeadAttention(w_q=w_q, w_k=k, w_v=v, w_o=np.eye(32), num_heads=8)
         return layer(x).output
@@ -393,7 +393,7 @@ def fewer_absolute(x, w_q, w_k, w_v, groups):
 
 
 @BANK.wrong_for("fewer-groups", names="squares of the relative error")
-def fewer_squared(x, w_q, w_k, w_v, groups):
+def fewer_groups_squared(x, w_q, w_k, w_v, groups):
     def run(k, v):
         layer = attnbook.MultiHeadAttention(w_q=w_q, w_k=k, w_v=v, w_o=np.eye(32), num_heads=8)
         return layer(x).output
@@ -410,7 +410,7 @@ def fewer_squared(x, w_q, w_k, w_v, groups):
 
 
 @BANK.wrong_for("fewer-groups", names="one mean for all its columns")
-def fewer_all_columns(x, w_q, w_k, w_v, groups):
+def fewer_groups_all_columns(x, w_q, w_k, w_v, groups):
     def run(k, v):
         layer = attnbook.MultiHeadAttention(w_q=w_q, w_k=k, w_v=v, w_o=np.eye(32), num_heads=8)
         return layer(x).output
@@ -423,7 +423,7 @@ def fewer_all_columns(x, w_q, w_k, w_v, groups):
 
 
 @BANK.wrong_for("fewer-groups", names="one ratio per token")
-def fewer_mean_of_ratios(x, w_q, w_k, w_v, groups):
+def fewer_groups_mean_of_ratios(x, w_q, w_k, w_v, groups):
     def run(k, v):
         layer = attnbook.MultiHeadAttention(w_q=w_q, w_k=k, w_v=v, w_o=np.eye(32), num_heads=8)
         return layer(x).output
@@ -440,7 +440,7 @@ def fewer_mean_of_ratios(x, w_q, w_k, w_v, groups):
 
 
 @BANK.wrong_for("fewer-groups", names="queries are averaged")
-def fewer_queries_too(x, w_q, w_k, w_v, groups):
+def fewer_groups_queries_too(x, w_q, w_k, w_v, groups):
     def run(*matrices):
         layer = attnbook.MultiHeadAttention(
             **dict(zip(("w_q", "w_k", "w_v"), matrices, strict=True)), w_o=np.eye(32), num_heads=8

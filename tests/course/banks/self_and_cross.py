@@ -223,7 +223,7 @@ def prefix_scale_of_x(x, w_q, w_k, w_v, prefix):
 
 
 @BANK.right_for("two-scores")
-def two_in_loops(patches, noise, levels):
+def scores_in_loops(patches, noise, levels):
     found = np.zeros((2, len(levels)))
     for c, a in enumerate(levels):
         for i in range(len(patches)):
@@ -234,7 +234,7 @@ def two_in_loops(patches, noise, levels):
 
 
 @BANK.right_for("two-scores")
-def two_at_once(patches, noise, levels):
+def scores_at_once(patches, noise, levels):
     dot = (patches + levels[:, None, None] * noise) @ patches.T
     near = 2 * dot - (patches**2).sum(axis=1)
     own = np.arange(len(patches))
@@ -242,7 +242,7 @@ def two_at_once(patches, noise, levels):
 
 
 @BANK.wrong_for("two-scores", names="rows are swapped")
-def two_swapped(patches, noise, levels):
+def scores_swapped(patches, noise, levels):
     dot = (patches + levels[:, None, None] * noise) @ patches.T
     near = 2 * dot - (patches**2).sum(axis=1)
     own = np.arange(len(patches))
@@ -250,7 +250,7 @@ def two_swapped(patches, noise, levels):
 
 
 @BANK.wrong_for("two-scores", names="these are counts")
-def two_counts(patches, noise, levels):
+def scores_counts(patches, noise, levels):
     dot = (patches + levels[:, None, None] * noise) @ patches.T
     near = 2 * dot - (patches**2).sum(axis=1)
     own = np.arange(len(patches))
@@ -258,7 +258,7 @@ def two_counts(patches, noise, levels):
 
 
 @BANK.wrong_for("two-scores", names="percentages")
-def two_percent(patches, noise, levels):
+def scores_percent(patches, noise, levels):
     dot = (patches + levels[:, None, None] * noise) @ patches.T
     near = 2 * dot - (patches**2).sum(axis=1)
     own = np.arange(len(patches))
@@ -266,7 +266,7 @@ def two_percent(patches, noise, levels):
 
 
 @BANK.wrong_for("two-scores", names="shares of misses")
-def two_misses(patches, noise, levels):
+def scores_misses(patches, noise, levels):
     dot = (patches + levels[:, None, None] * noise) @ patches.T
     near = 2 * dot - (patches**2).sum(axis=1)
     own = np.arange(len(patches))
@@ -274,7 +274,7 @@ def two_misses(patches, noise, levels):
 
 
 @BANK.wrong_for("two-scores", names="axes are swapped")
-def two_transposed(patches, noise, levels):
+def scores_transposed(patches, noise, levels):
     dot = (patches + levels[:, None, None] * noise) @ patches.T
     near = 2 * dot - (patches**2).sum(axis=1)
     own = np.arange(len(patches))
@@ -282,7 +282,7 @@ def two_transposed(patches, noise, levels):
 
 
 @BANK.wrong_for("two-scores", names="the largest distance is taken")
-def two_farthest(patches, noise, levels):
+def scores_farthest(patches, noise, levels):
     queries = patches + levels[:, None, None] * noise
     dot = queries @ patches.T
     far = ((queries[:, :, None] - patches) ** 2).sum(-1)
@@ -291,7 +291,7 @@ def two_farthest(patches, noise, levels):
 
 
 @BANK.wrong_for("two-scores", names="cosine")
-def two_cosine(patches, noise, levels):
+def scores_cosine(patches, noise, levels):
     queries = patches + levels[:, None, None] * noise
     cos = queries @ (patches / np.linalg.norm(patches, axis=1, keepdims=True)).T
     near = 2 * queries @ patches.T - (patches**2).sum(axis=1)
@@ -300,7 +300,7 @@ def two_cosine(patches, noise, levels):
 
 
 @BANK.wrong_for("two-scores", names="each patch picks a query")
-def two_wrong_axis(patches, noise, levels):
+def scores_wrong_axis(patches, noise, levels):
     dot = (patches + levels[:, None, None] * noise) @ patches.T
     square = ((patches + levels[:, None, None] * noise) ** 2).sum(-1)
     near = 2 * dot - square[:, :, None]
@@ -309,14 +309,14 @@ def two_wrong_axis(patches, noise, levels):
 
 
 @BANK.wrong_for("two-scores", names="both rows are dot")
-def two_half_distance(patches, noise, levels):
+def scores_half_distance(patches, noise, levels):
     dot = (patches + levels[:, None, None] * noise) @ patches.T
     own = np.arange(len(patches))
     return np.array([(s.argmax(axis=-1) == own).mean(axis=-1) for s in (dot, 2 * dot)])
 
 
 @BANK.wrong_for("two-scores", symptom="found")
-def two_noise_once(patches, noise, levels):
+def scores_noise_once(patches, noise, levels):
     dot = (patches + noise) @ patches.T
     near = 2 * dot - (patches**2).sum(axis=1)
     own = np.arange(len(patches))

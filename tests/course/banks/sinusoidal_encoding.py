@@ -12,7 +12,7 @@ BANK = Bank()
 
 
 @BANK.right_for("head-back")
-def back_in_loops(length, d_model, back, sharpness):
+def head_in_loops(length, d_model, back, sharpness):
     def encode(p):
         w = 10000.0 ** (-np.arange(0, d_model, 2) / d_model)
         return np.stack([np.sin(p * w), np.cos(p * w)], axis=1).ravel()
@@ -25,7 +25,7 @@ def back_in_loops(length, d_model, back, sharpness):
 
 
 @BANK.right_for("head-back")
-def back_by_offsets(length, d_model, back, sharpness):
+def head_by_offsets(length, d_model, back, sharpness):
     p = np.arange(length)
     offset = p[:, None] - back - p
     w = 10000.0 ** (-np.arange(0, d_model, 2) / d_model)
@@ -34,7 +34,7 @@ def back_by_offsets(length, d_model, back, sharpness):
 
 
 @BANK.wrong_for("head-back", names="looks ahead")
-def back_ahead(length, d_model, back, sharpness):
+def head_ahead(length, d_model, back, sharpness):
     e = attnbook.sinusoidal_encoding(length, d_model)
     q = e @ attnbook.relative_rotation(-back, d_model)
     mask = attnbook.causal_mask(length)
@@ -42,14 +42,14 @@ def back_ahead(length, d_model, back, sharpness):
 
 
 @BANK.wrong_for("head-back", names="asks for its own position")
-def back_itself(length, d_model, back, sharpness):
+def head_itself(length, d_model, back, sharpness):
     e = attnbook.sinusoidal_encoding(length, d_model)
     mask = attnbook.causal_mask(length)
     return attnbook.scaled_dot_product_attention(e, e, e, mask, scale=sharpness).weights
 
 
 @BANK.wrong_for("head-back", names="one back whatever")
-def back_previous(length, d_model, back, sharpness):
+def head_previous(length, d_model, back, sharpness):
     e = attnbook.sinusoidal_encoding(length, d_model)
     q = e @ attnbook.relative_rotation(-1, d_model).T
     mask = attnbook.causal_mask(length)
@@ -57,7 +57,7 @@ def back_previous(length, d_model, back, sharpness):
 
 
 @BANK.wrong_for("head-back", names="one too far")
-def back_too_far(length, d_model, back, sharpness):
+def head_too_far(length, d_model, back, sharpness):
     e = attnbook.sinusoidal_encoding(length, d_model)
     q = e @ attnbook.relative_rotation(-back - 1, d_model).T
     mask = attnbook.causal_mask(length)
@@ -65,21 +65,21 @@ def back_too_far(length, d_model, back, sharpness):
 
 
 @BANK.wrong_for("head-back", names="mask is missing")
-def back_without_mask(length, d_model, back, sharpness):
+def head_without_mask(length, d_model, back, sharpness):
     e = attnbook.sinusoidal_encoding(length, d_model)
     q = e @ attnbook.relative_rotation(-back, d_model).T
     return attnbook.softmax(sharpness * q @ e.T)
 
 
 @BANK.wrong_for("head-back", names="after the softmax")
-def back_mask_after(length, d_model, back, sharpness):
+def head_mask_after(length, d_model, back, sharpness):
     e = attnbook.sinusoidal_encoding(length, d_model)
     q = e @ attnbook.relative_rotation(-back, d_model).T
     return np.tril(attnbook.softmax(sharpness * q @ e.T))
 
 
 @BANK.wrong_for("head-back", names="ask for position 0")
-def back_clipped(length, d_model, back, sharpness):
+def head_clipped(length, d_model, back, sharpness):
     e = attnbook.sinusoidal_encoding(length, d_model)
     q = e[[max(p - back, 0) for p in range(length)]]
     mask = attnbook.causal_mask(length)
@@ -87,7 +87,7 @@ def back_clipped(length, d_model, back, sharpness):
 
 
 @BANK.wrong_for("head-back", names="ask for the last positions")
-def back_rolled(length, d_model, back, sharpness):
+def head_rolled(length, d_model, back, sharpness):
     e = attnbook.sinusoidal_encoding(length, d_model)
     q = np.roll(e, back, axis=0)
     mask = attnbook.causal_mask(length)
@@ -95,19 +95,19 @@ def back_rolled(length, d_model, back, sharpness):
 
 
 @BANK.wrong_for("head-back", names=r"divided by sqrt\(d_model\)")
-def back_scaled(length, d_model, back, sharpness):
+def head_scaled(length, d_model, back, sharpness):
     e = attnbook.sinusoidal_encoding(length, d_model)
     q = sharpness * e @ attnbook.relative_rotation(-back, d_model).T
     return attnbook.scaled_dot_product_attention(q, e, e, attnbook.causal_mask(length)).weights
 
 
 @BANK.wrong_for("head-back", symptom="sums to")
-def back_one_hot(length, d_model, back, sharpness):
+def head_one_hot(length, d_model, back, sharpness):
     return np.eye(length, k=-back)
 
 
 @BANK.wrong_for("head-back", symptom="Token p asks")
-def back_another_base(length, d_model, back, sharpness):
+def head_another_base(length, d_model, back, sharpness):
     e = attnbook.sinusoidal_encoding(length, d_model, base=100.0)
     q = e @ attnbook.relative_rotation(-back, d_model, base=100.0).T
     mask = attnbook.causal_mask(length)
@@ -115,7 +115,7 @@ def back_another_base(length, d_model, back, sharpness):
 
 
 @BANK.right_for("head-back")
-def back_by_turned_keys(length, d_model, back, sharpness):
+def head_by_turned_keys(length, d_model, back, sharpness):
     e = attnbook.sinusoidal_encoding(length + back, d_model)  # all moved on by back
     scores = sharpness * e[:length] @ e[back:].T
     e = np.exp(scores - scores.max()) * np.tri(length)
@@ -123,7 +123,7 @@ def back_by_turned_keys(length, d_model, back, sharpness):
 
 
 @BANK.wrong_for("head-back", names="first tokens are zeros")
-def back_padded(length, d_model, back, sharpness):
+def head_padded(length, d_model, back, sharpness):
     e = attnbook.sinusoidal_encoding(length, d_model)
     q = np.vstack([np.zeros((back, d_model)), e[: length - back]])
     mask = attnbook.causal_mask(length)
@@ -131,7 +131,7 @@ def back_padded(length, d_model, back, sharpness):
 
 
 @BANK.wrong_for("head-back", names="over the queries")
-def back_wrong_axis(length, d_model, back, sharpness):
+def head_wrong_axis(length, d_model, back, sharpness):
     e = attnbook.sinusoidal_encoding(length, d_model)
     scores = sharpness * e @ attnbook.relative_rotation(-back, d_model).T @ e.T
     return attnbook.softmax(np.where(attnbook.causal_mask(length), scores, -np.inf), axis=0)
@@ -271,7 +271,7 @@ def collision_by_sum(d_model, base, tolerance, longest):
 
 
 @BANK.right_for("noisy-head")
-def noisy_in_loops(content, sizes):
+def noisy_head_in_loops(content, sizes):
     w = 10000.0 ** (-np.arange(0, 32, 2) / 32)
     angle = np.arange(40)[:, None] * w
     encoding = np.stack([np.sin(angle), np.cos(angle)], axis=2).reshape(40, 32)
@@ -291,7 +291,7 @@ def noisy_in_loops(content, sizes):
 
 
 @BANK.right_for("noisy-head")
-def noisy_at_once(content, sizes):
+def noisy_head_at_once(content, sizes):
     x = attnbook.sinusoidal_encoding(40, 32) + sizes[:, None, None] * content
     q = x @ attnbook.relative_rotation(3, 32)
     w = attnbook.scaled_dot_product_attention(q, x, x, attnbook.causal_mask(40), scale=4).weights
@@ -299,7 +299,7 @@ def noisy_at_once(content, sizes):
 
 
 @BANK.wrong_for("noisy-head", names="on the previous token")
-def noisy_previous(content, sizes):
+def noisy_head_previous(content, sizes):
     x = attnbook.sinusoidal_encoding(40, 32) + sizes[:, None, None] * content
     q = x @ attnbook.relative_rotation(-3, 32).T
     w = attnbook.scaled_dot_product_attention(q, x, x, attnbook.causal_mask(40), scale=4).weights
@@ -307,7 +307,7 @@ def noisy_previous(content, sizes):
 
 
 @BANK.wrong_for("noisy-head", names="first three tokens are counted")
-def noisy_over_forty(content, sizes):
+def noisy_head_over_forty(content, sizes):
     x = attnbook.sinusoidal_encoding(40, 32) + sizes[:, None, None] * content
     q = x @ attnbook.relative_rotation(-3, 32).T
     w = attnbook.scaled_dot_product_attention(q, x, x, attnbook.causal_mask(40), scale=4).weights
@@ -315,7 +315,7 @@ def noisy_over_forty(content, sizes):
 
 
 @BANK.wrong_for("noisy-head", names="begins after p = 3")
-def noisy_from_four(content, sizes):
+def noisy_head_from_four(content, sizes):
     x = attnbook.sinusoidal_encoding(40, 32) + sizes[:, None, None] * content
     q = x @ attnbook.relative_rotation(-3, 32).T
     w = attnbook.scaled_dot_product_attention(q, x, x, attnbook.causal_mask(40), scale=4).weights
@@ -323,7 +323,7 @@ def noisy_from_four(content, sizes):
 
 
 @BANK.wrong_for("noisy-head", names="largest weights")
-def noisy_largest(content, sizes):
+def noisy_head_largest(content, sizes):
     x = attnbook.sinusoidal_encoding(40, 32) + sizes[:, None, None] * content
     q = x @ attnbook.relative_rotation(-3, 32).T
     w = attnbook.scaled_dot_product_attention(q, x, x, attnbook.causal_mask(40), scale=4).weights
@@ -331,7 +331,7 @@ def noisy_largest(content, sizes):
 
 
 @BANK.wrong_for("noisy-head", names="how often three back wins")
-def noisy_hits(content, sizes):
+def noisy_head_hits(content, sizes):
     x = attnbook.sinusoidal_encoding(40, 32) + sizes[:, None, None] * content
     q = x @ attnbook.relative_rotation(-3, 32).T
     w = attnbook.scaled_dot_product_attention(q, x, x, attnbook.causal_mask(40), scale=4).weights
@@ -339,7 +339,7 @@ def noisy_hits(content, sizes):
 
 
 @BANK.wrong_for("noisy-head", names="mask is missing")
-def noisy_without_mask(content, sizes):
+def noisy_head_without_mask(content, sizes):
     x = attnbook.sinusoidal_encoding(40, 32) + sizes[:, None, None] * content
     q = x @ attnbook.relative_rotation(-3, 32).T
     w = attnbook.softmax(4 * q @ x.swapaxes(1, 2))
@@ -347,7 +347,7 @@ def noisy_without_mask(content, sizes):
 
 
 @BANK.wrong_for("noisy-head", names=r"divided by sqrt\(d_model\)")
-def noisy_scaled(content, sizes):
+def noisy_head_scaled(content, sizes):
     x = attnbook.sinusoidal_encoding(40, 32) + sizes[:, None, None] * content
     q = 4 * x @ attnbook.relative_rotation(-3, 32).T
     w = attnbook.scaled_dot_product_attention(q, x, x, attnbook.causal_mask(40)).weights
@@ -355,7 +355,7 @@ def noisy_scaled(content, sizes):
 
 
 @BANK.wrong_for("noisy-head", names="sharpness is missing")
-def noisy_not_sharp(content, sizes):
+def noisy_head_not_sharp(content, sizes):
     x = attnbook.sinusoidal_encoding(40, 32) + sizes[:, None, None] * content
     q = x @ attnbook.relative_rotation(-3, 32).T
     w = attnbook.scaled_dot_product_attention(q, x, x, attnbook.causal_mask(40), scale=1).weights
@@ -363,7 +363,7 @@ def noisy_not_sharp(content, sizes):
 
 
 @BANK.wrong_for("noisy-head", names="wrong sign")
-def noisy_transposed_rotation(content, sizes):
+def noisy_head_transposed_rotation(content, sizes):
     x = attnbook.sinusoidal_encoding(40, 32) + sizes[:, None, None] * content
     q = x @ attnbook.relative_rotation(-3, 32)
     w = attnbook.scaled_dot_product_attention(q, x, x, attnbook.causal_mask(40), scale=4).weights
@@ -371,7 +371,7 @@ def noisy_transposed_rotation(content, sizes):
 
 
 @BANK.wrong_for("noisy-head", names="in the queries only")
-def noisy_clean_keys(content, sizes):
+def noisy_head_clean_keys(content, sizes):
     e = attnbook.sinusoidal_encoding(40, 32)
     q = (e + sizes[:, None, None] * content) @ attnbook.relative_rotation(-3, 32).T
     w = attnbook.scaled_dot_product_attention(q, e, e, attnbook.causal_mask(40), scale=4).weights
@@ -379,7 +379,7 @@ def noisy_clean_keys(content, sizes):
 
 
 @BANK.wrong_for("noisy-head", names="content is not turned")
-def noisy_turned_before_content(content, sizes):
+def noisy_head_turned_before_content(content, sizes):
     e = attnbook.sinusoidal_encoding(40, 32)
     x = e + sizes[:, None, None] * content
     q = e @ attnbook.relative_rotation(-3, 32).T + sizes[:, None, None] * content

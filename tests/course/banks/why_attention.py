@@ -156,7 +156,7 @@ def lines_flat_beyond_the_ends(x_query, x, y, bandwidth):
 
 
 @BANK.right_for("loo-errors")
-def loo_in_loops(x, y, bandwidths):
+def errors_in_loops(x, y, bandwidths):
     errors = []
     for b in bandwidths:
         total = 0.0
@@ -169,7 +169,7 @@ def loo_in_loops(x, y, bandwidths):
 
 
 @BANK.right_for("loo-errors")
-def loo_by_formula(x, y, bandwidths):
+def errors_by_formula(x, y, bandwidths):
     b = np.asarray(bandwidths)[:, None, None]
     w = np.exp(-((x[:, None] - x) ** 2) / (2 * b**2))
     full = (w @ y) / w.sum(axis=-1)
@@ -177,7 +177,7 @@ def loo_by_formula(x, y, bandwidths):
 
 
 @BANK.wrong_for("loo-errors", names="helps to predict itself")
-def loo_nothing_left_out(x, y, bandwidths):
+def errors_nothing_left_out(x, y, bandwidths):
     out = []
     for b in bandwidths:
         w = attnbook.softmax(-((x[:, None] - x) ** 2) / (2 * b**2))
@@ -186,7 +186,7 @@ def loo_nothing_left_out(x, y, bandwidths):
 
 
 @BANK.wrong_for("loo-errors", names="sum to less than 1")
-def loo_zero_after_softmax(x, y, bandwidths):
+def errors_zero_after_softmax(x, y, bandwidths):
     out = []
     for b in bandwidths:
         w = attnbook.softmax(-((x[:, None] - x) ** 2) / (2 * b**2))
@@ -196,7 +196,7 @@ def loo_zero_after_softmax(x, y, bandwidths):
 
 
 @BANK.wrong_for("loo-errors", names="roots of the mean squared")
-def loo_rmse(x, y, bandwidths):
+def errors_rmse(x, y, bandwidths):
     out = []
     for b in bandwidths:
         w = np.exp(-((x[:, None] - x) ** 2) / (2 * b**2)) * (1 - np.eye(len(x)))
@@ -205,7 +205,7 @@ def loo_rmse(x, y, bandwidths):
 
 
 @BANK.wrong_for("loo-errors", names="sums of squares")
-def loo_sum(x, y, bandwidths):
+def errors_sum(x, y, bandwidths):
     out = []
     for b in bandwidths:
         w = np.exp(-((x[:, None] - x) ** 2) / (2 * b**2)) * (1 - np.eye(len(x)))
@@ -214,7 +214,7 @@ def loo_sum(x, y, bandwidths):
 
 
 @BANK.wrong_for("loo-errors", names="mean absolute errors")
-def loo_absolute(x, y, bandwidths):
+def errors_absolute(x, y, bandwidths):
     out = []
     for b in bandwidths:
         w = np.exp(-((x[:, None] - x) ** 2) / (2 * b**2)) * (1 - np.eye(len(x)))
@@ -223,7 +223,7 @@ def loo_absolute(x, y, bandwidths):
 
 
 @BANK.wrong_for("loo-errors", names="the 2 is missing")
-def loo_without_two(x, y, bandwidths):
+def errors_without_two(x, y, bandwidths):
     out = []
     for b in bandwidths:
         w = np.exp(-((x[:, None] - x) ** 2) / b**2) * (1 - np.eye(len(x)))
@@ -232,7 +232,7 @@ def loo_without_two(x, y, bandwidths):
 
 
 @BANK.wrong_for("loo-errors", names="divided by 2 bandwidth")
-def loo_plain_bandwidth(x, y, bandwidths):
+def errors_plain_bandwidth(x, y, bandwidths):
     out = []
     for b in bandwidths:
         w = np.exp(-((x[:, None] - x) ** 2) / (2 * b)) * (1 - np.eye(len(x)))
@@ -241,7 +241,7 @@ def loo_plain_bandwidth(x, y, bandwidths):
 
 
 @BANK.wrong_for("loo-errors", symptom="shape of result is")
-def loo_best_only(x, y, bandwidths):
+def errors_best_only(x, y, bandwidths):
     out = []
     for b in bandwidths:
         w = np.exp(-((x[:, None] - x) ** 2) / (2 * b**2)) * (1 - np.eye(len(x)))
@@ -250,7 +250,7 @@ def loo_best_only(x, y, bandwidths):
 
 
 @BANK.wrong_for("loo-errors", symptom="nan|NaN")
-def loo_masked_with_nan(x, y, bandwidths):
+def errors_masked_with_nan(x, y, bandwidths):
     out = []
     for b in bandwidths:
         s = -((x[:, None] - x) ** 2) / (2 * b**2)
@@ -260,7 +260,7 @@ def loo_masked_with_nan(x, y, bandwidths):
 
 
 @BANK.wrong_for("loo-errors", names="divided by one less")
-def loo_unbiased(x, y, bandwidths):
+def errors_unbiased(x, y, bandwidths):
     out = []
     for b in bandwidths:
         w = np.exp(-((x[:, None] - x) ** 2) / (2 * b**2)) * (1 - np.eye(len(x)))
@@ -269,7 +269,7 @@ def loo_unbiased(x, y, bandwidths):
 
 
 @BANK.wrong_for("loo-errors", names="not squared")
-def loo_distance(x, y, bandwidths):
+def errors_distance(x, y, bandwidths):
     out = []
     for b in bandwidths:
         w = np.exp(-abs(x[:, None] - x) / (2 * b**2)) * (1 - np.eye(len(x)))
@@ -281,7 +281,7 @@ def loo_distance(x, y, bandwidths):
 
 
 @BANK.right_for("sharp-enough")
-def sharp_in_loops(query, key, sharpness):
+def weight_in_loops(query, key, sharpness):
     means = []
     for s in sharpness:
         own = []
@@ -293,34 +293,34 @@ def sharp_in_loops(query, key, sharpness):
 
 
 @BANK.right_for("sharp-enough")
-def sharp_by_einsum(query, key, sharpness):
+def weight_by_einsum(query, key, sharpness):
     w = attnbook.softmax(np.einsum("s,id,jd->sij", sharpness, query, key))
     return np.einsum("sii->s", w) / len(query)
 
 
 @BANK.wrong_for("sharp-enough", names="means over all weights")
-def sharp_mean_of_all(query, key, sharpness):
+def weight_mean_of_all(query, key, sharpness):
     return np.array([attnbook.softmax(s * query @ key.T).mean() for s in sharpness])
 
 
 @BANK.wrong_for("sharp-enough", names="largest weights")
-def sharp_largest(query, key, sharpness):
+def weight_largest(query, key, sharpness):
     return np.array([attnbook.softmax(s * query @ key.T).max(axis=1).mean() for s in sharpness])
 
 
 @BANK.wrong_for("sharp-enough", names="how often the own key wins")
-def sharp_hits(query, key, sharpness):
+def weight_hits(query, key, sharpness):
     hit = (query @ key.T).argmax(axis=1) == np.arange(len(query))
     return np.array([hit.mean() for _ in sharpness])
 
 
 @BANK.wrong_for("sharp-enough", names="divided by the sharpness")
-def sharp_as_temperature(query, key, sharpness):
+def weight_as_temperature(query, key, sharpness):
     return np.array([np.diag(attnbook.softmax(query @ key.T / s)).mean() for s in sharpness])
 
 
 @BANK.wrong_for("sharp-enough", names=r"divided by sqrt\(d_k\)")
-def sharp_with_scale(query, key, sharpness):
+def weight_with_scale(query, key, sharpness):
     own = []
     for s in sharpness:
         own.append(np.diag(attnbook.scaled_dot_product_attention(s * query, key, key)[1]).mean())
@@ -328,28 +328,28 @@ def sharp_with_scale(query, key, sharpness):
 
 
 @BANK.wrong_for("sharp-enough", names="over the queries")
-def sharp_wrong_axis(query, key, sharpness):
+def weight_wrong_axis(query, key, sharpness):
     return np.array(
         [np.diag(attnbook.softmax(s * query @ key.T, axis=0)).mean() for s in sharpness]
     )
 
 
 @BANK.wrong_for("sharp-enough", names="these are sums")
-def sharp_sum(query, key, sharpness):
+def weight_sum(query, key, sharpness):
     return np.array([np.trace(attnbook.softmax(s * query @ key.T)) for s in sharpness])
 
 
 @BANK.wrong_for("sharp-enough", names="medians")
-def sharp_median(query, key, sharpness):
+def weight_median(query, key, sharpness):
     return np.array([np.median(np.diag(attnbook.softmax(s * query @ key.T))) for s in sharpness])
 
 
 @BANK.wrong_for("sharp-enough", symptom="shape of mean_weight is")
-def sharp_not_averaged(query, key, sharpness):
+def weight_not_averaged(query, key, sharpness):
     return np.array([np.diag(attnbook.softmax(s * query @ key.T)) for s in sharpness])
 
 
 @BANK.wrong_for("sharp-enough", symptom="is a number rounded")
-def sharp_rounded(query, key, sharpness):
+def weight_rounded(query, key, sharpness):
     own = [np.diag(attnbook.softmax(s * query @ key.T)).mean() for s in sharpness]
     return np.round(own, 2)

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import yaml
+
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / name) for name in ("tests", "tests/course", "course", "book/_ext")]
 import answers  # noqa: E402 - found there only
@@ -23,11 +25,13 @@ from attnbook.exercises import check  # noqa: E402
 class Entry(NamedTuple):
     """An exercise or a task with its bank.
 
+    ``link`` leads to it: the label of an exercise, the address of a task's master.
     ``judge(name, answer)`` raises WrongAnswer, ``loops_cost`` says whether a loop loses points.
     """
 
     name: str
     title: str
+    link: str
     judge: Callable[[str, Callable], None]
     loops_cost: bool
     wrong: list[answers.Wrong]
@@ -54,11 +58,17 @@ def chapters() -> Iterator[Chapter]:
         module = name.partition("-")[2].replace("-", "_")
         chapter, bank = objectives_source.read_chapter(name), answers.all_banks()[module]
         exercises = [
-            Entry(each, title, check, False, bank.wrong[each], bank.right[each])
+            Entry(each, title, f"ex-{each}", check, False, bank.wrong[each], bank.right[each])
             for each, title in chapter.exercises.items()
         ]
         tasks = list(_tasks(objectives_source.files(name)[1], banks.all_banks()[module]))
         yield Chapter(chapter.title, chapter.label, exercises, tasks)
+
+
+def public_address(path: Path) -> str:
+    """Return where a file of the repository is shown to all."""
+    settings = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    return f"{settings['repository']['url']}/blob/main/{path.relative_to(ROOT).as_posix()}"
 
 
 def _cells(path: Path) -> list[tuple[str, dict]]:
@@ -77,4 +87,5 @@ def _tasks(assignment: Path, bank: answers.Bank) -> Iterator[Entry]:
         name = about.get("nbgrader", {}).get("grade_id")
         if task := all_tasks().get(name):
             loops_cost = getattr(task, "sized", None) is not None
-            yield Entry(name, heading, ask, loops_cost, bank.wrong[name], bank.right[name])
+            found = bank.wrong[name], bank.right[name]
+            yield Entry(name, heading, public_address(assignment), ask, loops_cost, *found)

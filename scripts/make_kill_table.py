@@ -4,6 +4,7 @@ Run by `make kill-table`, which writes book/kill-table.md; a test compares it wi
 """
 
 import contextlib
+import inspect
 import io
 import os
 import re
@@ -15,12 +16,15 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / name) for name in ("scripts", "course")]
 from attncourse import judge_loops, seeds  # noqa: E402 - found there only
 from attncourse.tasks import all_tasks  # noqa: E402
-from bank_entries import chapters  # noqa: E402
+from bank_entries import chapters, public_address  # noqa: E402
+from code_in_text import with_code  # noqa: E402
 
 from attnbook.exercises import WrongAnswer, _all_exercises  # noqa: E402
 
 PAGE = ROOT / "book/kill-table.md"
 PHRASE = "demo"
+GENERAL = "*(general)* "
+IN_CODE = ("d_k", "d_ff", "d_model", "w_q", "w_k", "w_o", "nan_to_num", "zeros_like", "head_dim")
 INTRODUCTION = """\
 # What the checks catch
 
@@ -34,16 +38,16 @@ so an answer listed here is never called correct.
 - {exercises}
 - {tasks}
 
-In each bank the message names the mistake for at least {least} % of the wrong answers. Such a \
-message is in plain type. *In italics* are those that can only say what is wrong with the result, \
-since several mistakes look like that.
+In each bank the message names the mistake for at least {least} % of the wrong answers. The others \
+are marked *(general)*: they can only say what is wrong with the result, since several mistakes \
+look like that.
 
 A check tries an answer on a few inputs, always the same ones. A task is graded on data that are \
 drawn for each class: the numbers in its messages are those of a class whose phrase is *{phrase}*, \
 and other classes get others. A wrong answer that is not in the bank may pass.
 
 Some tasks give points for doing without loops in Python. Right answers that loop stand last in \
-their tables, with what is said about the loop; how many steps they took is left out.
+their tables, with what is said about the loop.
 """
 
 
@@ -57,62 +61,62 @@ def message(judge, name, answer):
     return None
 
 
-def plain(text):
-    """Escape what Markdown would take for markup."""
-    return re.sub(r"([\\`*_{}\[\]<>#|$~^&])", r"\\\1", " ".join(text.split()))
-
-
-def words(answer, prefix):
-    """Say in words which answer it is: its name, without that of the exercise."""
-    name = answer.__name__.removeprefix(prefix).strip("_").replace("_", " ")
-    return plain(name[:1].upper() + name[1:])
-
-
-def common_prefix(names):
-    """Return the first words that all names share."""
-    split = [name.split("_") for name in names]
-    shared = []
-    for parts in zip(*split, strict=False):
-        if len(set(parts)) > 1:
-            break
-        shared.append(parts[0])
-    return "_".join(shared) + "_" if shared else ""
+def words(answer):
+    """Say in words which answer it is: its function's name, with what is a name in code kept."""
+    named = sorted([*inspect.signature(answer).parameters, *IN_CODE], key=len, reverse=True)
+    kept = "|".join(re.escape(name) for name in named if "_" in name)
+    parts = re.split(rf"(?<![a-z])({kept})(?![a-z])", answer.__name__)
+    text = "".join(f"`{part}`" if i % 2 else part.replace("_", " ") for i, part in enumerate(parts))
+    return text[:1].upper() + text[1:]
 
 
 def rows(entry):
     """Yield each wrong answer with its message, then right ones that lose points by a loop."""
-    everyone = [wrong.answer for wrong in entry.wrong] + entry.right
-    prefix = common_prefix([answer.__name__ for answer in everyone])
     for wrong in entry.wrong:
         told = message(entry.judge, entry.name, wrong.answer)
         if told is None:
             raise ValueError(f"{wrong.answer.__name__} is called correct")
-        yield (
-            words(wrong.answer, prefix),
-            plain(told) if wrong.names_mistake else f"*{plain(told)}*",
-        )
+        yield words(wrong.answer), "" if wrong.names_mistake else GENERAL, with_code(told)
     for answer in entry.right:
         if told := message(entry.judge, entry.name, answer):
             raise ValueError(f"{answer.__name__} is called wrong: {told}")
         if entry.loops_cost and (told := message(judge_loops, entry.name, answer)):
             told = re.sub(r"\d+(?= steps for)|(?<=, )\d+(?= for)", "…", told)
-            yield f"{words(answer, prefix)} (right, with a loop)", plain(told)
+            yield f"{words(answer)} (right, with a loop)", "", with_code(told)
 
 
-def section(entry, heading):
+def summary(entry):
+    """Say how many wrong answers an entry has, and what the marks in its table mean."""
+    general = len(entry.wrong) - entry.named
+    said = f"{len(entry.wrong)} wrong answers: the message names the mistake for "
+    return said + (f"{entry.named} and is general for {general}" if general else "all")
+
+
+def section(entry, opened=False):
     """Return an entry's part of the page: a heading, and a table to unfold."""
-    table = "\n".join(f"| {answer} | {told} |" for answer, told in rows(entry))
+    table = "\n".join(f"| {answer} | {mark}{told} |" for answer, mark, told in rows(entry))
+    steps = "\nEach … stands for a number of steps.\n" if "…" in table else ""
     return f"""\
-{heading}
+### [{entry.title}]({entry.link})
 
-:::{{admonition}} {len(entry.wrong)} wrong answers, {entry.named} mistakes named
-:class: dropdown
+:::{{admonition}} {summary(entry)}
+:class: dropdown{" toggle-shown" * opened}
 
-| answer | what is said about it |
+| wrong answer | what the student reads |
 |---|---|
 {table}
-:::
+{steps}:::
 """
+
+
+def code(chapter):
+    """Return links to the code of a chapter's wrong answers, in the repository."""
+    banks = {"exercises": chapter.exercises, "tasks": chapter.tasks}
+    links = [
+        f"[{kind}]({public_address(Path(inspect.getsourcefile(entries[0].wrong[0].answer)))})"
+        for kind, entries in banks.items()
+    ]
+    return f"Code of the answers: {', '.join(links)}.\n"
 
 
 def total(kind, entries):
@@ -143,10 +147,11 @@ def page():
     with mock.patch.dict(os.environ, {seeds.VARIABLE: PHRASE}):
         for chapter in book:
             parts.append(f"## [{chapter.title}]({chapter.label})\n")
+            parts.append(code(chapter))
             for each in chapter.exercises:
-                parts.append(section(each, f"### [{each.title}](ex-{each.name})"))
+                parts.append(section(each, opened=each is exercises[0]))
             for each in chapter.tasks:
-                parts.append(section(each, f"(task-{each.name})=\n### {each.title}"))
+                parts.append(f"(task-{each.name})=\n{section(each)}")
     return "\n".join(parts)
 
 

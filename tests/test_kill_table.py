@@ -14,6 +14,7 @@ from answers import all_banks as exercise_banks
 from attncourse import seeds
 from attncourse.tasks import all_tasks
 from banks import all_banks as task_banks
+from code_in_text import with_code
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "book/kill-table.md").read_text(encoding="utf-8")
@@ -27,11 +28,13 @@ WRONG = {
 SECTION = r"""(?:\(task-([\w-]+)\)=\n)?### (.+)
 
 :::\{admonition\} (.+)
-:class: dropdown
+:class: dropdown(?: toggle-shown)?
 
-\| answer \| what is said about it \|
+\| wrong answer \| what the student reads \|
 \|---\|---\|
-((?:\| .+ \| .+ \|\n)+):::
+((?:\| .+ \| .+ \|\n)+)
+?(?:Each … stands for a number of steps.
+)?:::
 """
 LOOP = " (right, with a loop)"
 
@@ -45,6 +48,11 @@ def sections():
         wrong = [row for row in rows if not row[0].endswith(LOOP)]
         found.append((label, (title, wrong, rows[len(wrong) :])))
     return found
+
+
+def as_told(marked):
+    """Return a message without the page's marks."""
+    return re.sub(r"`|\\(.)", r"\1", marked)
 
 
 SECTIONS = dict(sections())
@@ -82,7 +90,7 @@ def test_tasks_are_called_as_in_their_assignment(path):
     tasks = re.findall(r"^\| (\d+)\. (.+?) \| (.+) \|$", first, re.M)
     assert tasks
     for number, title, points in tasks:
-        listed = f"\n### {assignment}, task {number}: {title}\n" in PAGE
+        listed = f"\n### [{assignment}, task {number}: {title}](" in PAGE
         assert listed == ("graded by your teacher" not in points)
 
 
@@ -90,16 +98,18 @@ def test_tasks_are_called_as_in_their_assignment(path):
 def test_each_wrong_answer_of_a_bank_stands_there_with_its_message(label):
     _, listed, _ = SECTIONS[label]
     for (_, told), wrong in zip(listed, WRONG[label], strict=True):
-        assert re.search(wrong.message, re.sub(r"\\(.)", r"\1", told))
-        assert (told[0] + told[-1] == "**") == (not wrong.names_mistake)
+        assert re.search(wrong.message, as_told(told))
+        assert told.startswith(kill.GENERAL) == (not wrong.names_mistake)
 
 
 @every_bank
 def test_two_thirds_of_the_messages_of_a_bank_name_the_mistake(label):
     title, listed, _ = SECTIONS[label]
-    named = sum(not told.startswith("*") for _, told in listed)
+    general = sum(told.startswith("*(general)*") for _, told in listed)
+    named = len(listed) - general
     assert 3 * named >= 2 * len(listed)
-    assert title == f"{len(listed)} wrong answers, {named} mistakes named"
+    said = f"{named} and is general for {general}" if general else "all"
+    assert title == f"{len(listed)} wrong answers: the message names the mistake for {said}"
 
 
 def test_the_introduction_has_the_totals():
@@ -117,6 +127,46 @@ def test_a_loop_is_spoken_of_where_it_costs_points(name):
     assert bool(loops) == bool(getattr(all_tasks()[name], "sized", None))
     for _, told in loops:
         assert re.match(r"there is a loop in Python: … steps for \d+ items, … for \d+\. ", told)
+
+
+MARKED = [
+    ("fit on the first ", "steps // 2", " steps alone."),
+    ("", "one_recall(states, wanted)", " raised an error"),
+    ("the shape of result is ", "(5, 4)", ", expected something else"),
+    ("", "tanh(query[i] @ w_query + key[j] @ w_key)", ": the tanh is over the sum."),
+    ("a shape of ", "(4,)", " + inhomogeneous part"),
+    ("this is ", "exp(-|distance| / bandwidth)", ": square both"),
+    ("each step has the factor ", "1 - h_t**2", "."),
+    ("masked scores are 0 (set, or multiplied by the mask), and ", "exp(0) = 1", "."),
+    ("Divide with // to get a whole number, by ", ".astype(int)", ""),
+    ("sum with ", "keepdims=True", ", not without."),
+    ("take entry ", "[0, 1]", ", then square."),
+    ("the first state is left out: its step leads from ", "h_0", " on."),
+    ("the read-out is turned by ", "-back", "."),
+    ("use the ", "~", " operator"),
+    ("gufunc signature ", "(n?,k),(k,m?)->(n?,m?)", " (size 4 is different from 3)."),
+]
+
+
+@pytest.mark.parametrize(("before", "code", "after"), MARKED, ids=[code for _, code, _ in MARKED])
+def test_code_in_a_message_is_marked_and_nothing_else(before, code, after):
+    said = f"`{code}`" if code == "~" else code  # NumPy puts this one between backticks
+    told = with_code(before + said + after)
+    assert re.findall(r"`([^`]+)`", told) == [code.replace("|", r"\|")]
+    assert as_told(told) == before + code + after
+
+
+def test_an_answer_is_called_as_its_function_with_names_in_code_kept():
+    def scores_divided_by_d_k_and_len_q(len_q):
+        pass
+
+    assert kill.words(scores_divided_by_d_k_and_len_q) == "Scores divided by `d_k` and `len_q`"
+
+
+def test_links_into_the_repository_lead_to_files():
+    links = set(re.findall(r"https://github.com/attnbook/attnbook/blob/main/([^)]+)", PAGE))
+    assert len(links) == 3 * len(ASSIGNMENTS)  # two banks and an assignment of each chapter
+    assert all((ROOT / link).is_file() for link in links)
 
 
 def test_a_wrong_answer_that_is_called_correct_is_refused(entry):

@@ -53,10 +53,15 @@ def size_in_pixels(path):
 
 
 def is_fold(node):
-    """Tell whether a node is shown folded. A box is if its class is *dropdown*."""
+    """Tell whether a node can be folded. A box can if its class is *dropdown*."""
     return isinstance(node, solution_node | HideCodeCellNode | quiz_choice) or (
         isinstance(node, nodes.admonition) and "dropdown" in node["classes"]
     )
+
+
+def is_open(node):
+    """Tell whether a fold is open at first: its class is *toggle-shown*, too."""
+    return "toggle-shown" in node.get("classes", [])
 
 
 def rows(section, srcdir):
@@ -68,7 +73,7 @@ def rows(section, srcdir):
     total = 0
     for node in section.findall(lambda node: not isinstance(node, nodes.Text)):
         fold = node
-        while fold and not is_fold(fold):
+        while fold and not (is_fold(fold) and not is_open(fold)):
             fold = fold.parent
         if fold:
             total += (fold is node) * (
@@ -147,7 +152,10 @@ class Translator(HTML5Translator):
 
 
 def open_box(translator, node):
-    translator.body.append(translator.starttag(node, "details", CLASS="admonition"))
+    shown = {"open": "open"} if is_open(node) else {}
+    translator.body.append(
+        translator.starttag(node, "details", CLASS="admonition", **shown)
+    )
 
 
 def open_code(translator, node):

@@ -62,7 +62,7 @@ FIND_PATCH = Task(
             lambda p, w, s: s * _squared(w, p)
         ),
         "the distance is not squared.": _patch(lambda p, w, s: -s * np.sqrt(_squared(w, p))),
-        "the dot product needs a factor of 2: |w - p|**2 = |w|**2 - 2 w.p + |p|**2.": _patch(
+        "the dot product needs a factor of 2: |w - p|**2 = |w|**2 - 2 * w @ p + |p|**2.": _patch(
             lambda p, w, s: s * (w @ p.T - (p**2).sum(axis=-1))
         ),
         "the distance is a sum of absolute differences: square them.": _patch(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from nbgrader.preprocessors import NbGraderPreprocessor
 
-STYLE = ".output_area pre { white-space: pre-wrap; overflow-wrap: anywhere }"
+# Bootstrap, which nbgrader brings, would break within words.
+STYLE = ".output_area pre { white-space: pre-wrap; overflow-wrap: anywhere; word-break: normal }"
 
 
 class WrapOutput(NbGraderPreprocessor):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import ClearHiddenTests, NbGraderPreprocessor
@@ -51,7 +53,7 @@ class RestoreCells(NbGraderPreprocessor):
                 f"{names['student']}: this notebook has no cell of {names['assignment']}. "
                 "Is it the chapter? It is not graded."
             )
-        last, end = -1, []
+        last, end, lacking, before = -1, [], [], {}
         for name, (source, role) in released.items():
             at, cell, about = found.get(name, (-1, None, {}))
             master = self._new_cell(source, role, nb.nbformat_minor)
@@ -60,10 +62,15 @@ class RestoreCells(NbGraderPreprocessor):
                 cell.metadata["nbgrader"] = role
                 cell.source = source if role["locked"] else cell.source
             if role["grade"] and (cell is None or at < last):  # moved before what it tests
-                end.append(cell or self._new_cell(source, role, nb.nbformat_minor))
+                end.append(cell or master)
+            elif cell:
+                before[id(cell)], lacking = lacking, []
+            elif role["locked"]:  # what follows may need it
+                lacking.append(master)
             last = max(last, at)
         moved = {id(cell) for cell in end}
-        nb.cells = [cell for cell in nb.cells if id(cell) not in moved] + end
+        kept = [cell for cell in nb.cells if id(cell) not in moved]
+        nb.cells = [put for cell in kept for put in (*before.get(id(cell), ()), cell)] + end
         return nb, resources
 
     def _check_phrase(self, sources):
@@ -81,10 +88,11 @@ class RestoreCells(NbGraderPreprocessor):
     def _tell_changes(self, student, cell, about, master):
         """Warn if a student's cell is not as it was released."""
         role = master.metadata["nbgrader"]
-        released, _ = ClearHiddenTests(parent=self).preprocess_cell(master, {}, 0)
+        clear = ClearHiddenTests(parent=self).preprocess_cell
+        released, _ = clear(copy.deepcopy(master), {}, 0)
         changes = []
         if cell is None:
-            changes += ["is missing"] if role["grade"] else []
+            changes += ["is missing"] if role["grade"] or role["locked"] else []
         elif role["locked"] and cell.source.strip() != released.source.strip():
             changes.append("was changed")
         if cell and about.get("points") != role.get("points"):

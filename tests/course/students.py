@@ -256,6 +256,15 @@ def copies_tests(solutions, assignment):
     return {**solutions, "*notebook*": change}
 
 
+def loses_cells(solutions, assignment):
+    """Delete the cells that import, that give the data and that test; be right."""
+
+    def change(notebook):
+        notebook["cells"] = [cell for cell in notebook["cells"] if not role(cell).get("locked")]
+
+    return {**solutions, "*notebook*": change}
+
+
 def dies_often(solutions, assignment):
     """End more kernels than a notebook may, after a right first task."""
     second = ASSIGNMENTS[assignment][1]
@@ -331,6 +340,7 @@ ODD_ASSIGNMENT = "assignment-02-scaled-dot-product"
 NOT_GRADED = Points(None, None, None, None, None)  # the teacher must look
 ODD_STUDENTS = {
     "copies-tests": (copies_tests, FULL),
+    "loses-cells": (loses_cells, FULL),
     "dies-often": (dies_often, NONE._replace(first=4, loops=2)),
     "floods": (floods, FULL),
     "stops": (stops, NONE._replace(measured=3, read=2)),

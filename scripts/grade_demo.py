@@ -67,6 +67,15 @@ def hand_in(root: Path, student: str, assignment: str, make) -> None:
     (folder / f"{assignment}.ipynb").write_text(text)
 
 
+def enrol(root: Path, made: dict) -> None:
+    """Enter all students: of two graders that both meet a new one, one would fail."""
+    from nbgrader.api import Gradebook
+
+    with Gradebook(f"sqlite:///{root}/gradebook.db") as gradebook:
+        for student in made:
+            gradebook.add_student(student)
+
+
 def grade_texts(root: Path, student: str, points: float) -> None:
     """Do the teacher's part: give points to a student's written answers."""
     from nbgrader.api import Gradebook
@@ -154,6 +163,7 @@ def play(root: Path, made: dict) -> dict:
         for assignment in names(root):
             if student not in students.ODD_STUDENTS or assignment == students.ODD_ASSIGNMENT:
                 hand_in(root, student, assignment, make)
+    enrol(root, made)
     limits = ("timeout=6", "call_timeout=4", "most_restarts=3")
     limits = [f"--JudgedExecute.{limit}" for limit in limits]
     groups = {"wrong-*" if student.startswith("wrong-") else "[!w]*" for student in made}

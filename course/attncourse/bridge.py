@@ -101,7 +101,7 @@ def _call(function, arguments, keywords):
 
 
 def answer(folder, names):
-    """Answer the request in a folder by two files: numbers as arrays, the rest as JSON."""
+    """Answer the request in a folder by two files below: numbers as arrays, the rest as JSON."""
     with open(f"{folder}/request", "rb") as file:
         request = pickle.load(file)  # written by the judge
     arrays = {}
@@ -120,8 +120,8 @@ def answer(folder, names):
             reply = {"error": [type(error).__name__, str(error)[:500], True]}
     else:
         reply, arrays = _call(names[request["name"]], request["arguments"], request["keywords"])
-    np.savez(f"{folder}/arrays.npz", allow_pickle=False, **arrays)
-    with open(f"{folder}/reply.json", "w") as file:
+    np.savez(f"{folder}/reply/arrays.npz", allow_pickle=False, **arrays)
+    with open(f"{folder}/reply/reply.json", "w") as file:
         json.dump(reply, file)
 
 

@@ -22,6 +22,7 @@ from nbgrader.api import Gradebook
 from nbgrader.preprocessors import Execute
 from traitlets import Integer
 
+from attncourse.confining import Stranger, why_not
 from attncourse.remote import NoAnswer, Remote
 from attncourse.seeds import VARIABLE
 
@@ -68,15 +69,36 @@ class JudgedExecute(Execute):
                 for cell in notebook.source_cells
                 if cell.locked and cell.cell_type == "code" and cell.name in graded
             }
-        return super().preprocess(nb, resources, km)
+        if why_not():
+            self.log.info("Students' code can read and write what you can: %s", why_not())
+            self._stranger = None
+            return super().preprocess(nb, resources, km)
+        self._stranger = Stranger()
+        try:
+            return super().preprocess(nb, resources, km)
+        finally:
+            self._stranger.leave()
 
     async def async_start_new_kernel(self, **keywords):
         """Start the student's kernel, without the class's phrase in its environment."""
         hidden = (VARIABLE, "PYTHONPATH")
         keywords["env"] = {k: v for k, v in os.environ.items() if k not in hidden}
+        if self._stranger:
+            keywords |= self._stranger.options(self.km, keywords["env"])
         await super().async_start_new_kernel(**keywords)
 
     start_new_kernel = run_sync(async_start_new_kernel)  # nbclient's is bound to its own
+
+    async def async_start_new_kernel_client(self):
+        """Connect to the kernel; if it died, to a second one: two may have chosen one port."""
+        try:
+            return await super().async_start_new_kernel_client()
+        except RuntimeError:
+            self.km = self.create_kernel_manager()
+            await self.async_start_new_kernel()
+            return await super().async_start_new_kernel_client()
+
+    start_new_kernel_client = run_sync(async_start_new_kernel_client)
 
     def preprocess_cell(self, cell, resources, index):
         """Judge a test cell, or run a student's cell."""
@@ -130,8 +152,13 @@ class JudgedExecute(Execute):
         """Give a test the names it uses: the student's ones reach into the kernel."""
         namespace = {"np": np}
         for name in sorted(names_from_outside(source) - set(namespace)):
-            namespace[name] = Remote(name, self._runner(name)).resolve()
+            namespace[name] = Remote(name, self._runner(name), self._give).resolve()
         return namespace
+
+    def _give(self, folder):
+        """Let the student's kernel write into a folder."""
+        if self._stranger:
+            self._stranger.own(folder)
 
     def _runner(self, name):
         def run(code):
@@ -185,6 +212,8 @@ class JudgedExecute(Execute):
         """Begin a kernel anew with the cells that ended well before."""
         self._restarts += 1
         self._cleanup_kernel()
+        if self._stranger:
+            self._stranger.kill()
         self.km = self.create_kernel_manager()
         self.start_new_kernel()
         self.start_new_kernel_client()

@@ -31,10 +31,11 @@ class Remote:
     ----------
     name : str
     run : callable, which runs code in the student's kernel, or raises NoAnswer
+    give : callable, which lets that kernel write into a folder
     """
 
-    def __init__(self, name: str, run: Callable[[str], None]):
-        self.name, self._run = name, run
+    def __init__(self, name: str, run: Callable[[str], None], give: Callable[[Path], None]):
+        self.name, self._run, self._give = name, run, give
 
     def __call__(self, *arguments, **keywords):
         """Call the function on copies there; return what it returned, as arrays."""
@@ -59,14 +60,20 @@ class Remote:
     def _ask(self, what, arguments, keywords):
         request = {"what": what, "name": self.name, "arguments": arguments, "keywords": keywords}
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+            Path(folder).chmod(0o755)
             Path(folder, "request").write_bytes(pickle.dumps(request))
+            bridge = Path(folder, "bridge.py")  # a copy tells nobody where we are
+            bridge.write_bytes(BRIDGE.read_bytes())
+            reply = Path(folder, "reply")
+            reply.mkdir()
+            self._give(reply)
             self._run(
-                f"__import__('runpy').run_path({str(BRIDGE)!r}, init_globals="
+                f"__import__('runpy').run_path({str(bridge)!r}, init_globals="
                 f"{{'attnbook_request': {folder!r}, 'attnbook_names': globals()}}) and None"
             )
             try:
-                reply = json.loads(_read(Path(folder, "reply.json")))
-                arrays = _read_arrays(Path(folder, "arrays.npz"))
+                arrays = _read_arrays(reply / "arrays.npz")
+                reply = json.loads(_read(reply / "reply.json"))
             except Exception as error:  # a student's code may have written anything
                 raise NoAnswer(f"{self.name}: the kernel gave no answer to read.") from error
         if not isinstance(reply, dict):

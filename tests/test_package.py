@@ -10,9 +10,11 @@ import shutil
 import subprocess
 import sys
 import venv
+from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
+from packaging.specifiers import SpecifierSet
 
 import attnbook
 from attnbook import MultiHeadAttention
@@ -89,6 +91,19 @@ def section(doc, title):
     """Return a numpydoc section's text, or None if there is none."""
     found = re.search(rf"^{title}\n-+\n(.*?)(?=^\w+\n---|\Z)", doc, re.MULTILINE | re.DOTALL)
     return found and found[1]
+
+
+@pytest.mark.pinned
+def test_all_that_is_pinned_runs_on_the_oldest_python():
+    oldest = re.search(r'requires-python = ">=([\d.]+)"', (ROOT / "pyproject.toml").read_text())[1]
+    needs = {found.name: found.metadata["Requires-Python"] for found in distributions()}
+    assert len(needs) > 50
+    newer = {
+        name: which
+        for name, which in needs.items()
+        if which and not SpecifierSet(which).contains(f"{oldest}.0")
+    }
+    assert newer == {}
 
 
 def test_there_are_docstrings_to_test():

@@ -49,6 +49,14 @@ def test_the_table_has_a_row_for_each_objective_and_numbers_what_tests_it():
     assert PAGE.count("```{objectives}") == 1
 
 
+def test_the_tasks_are_listed_with_links_to_the_masters():
+    for number, name in enumerate(CHAPTERS, 1):
+        tasks = objectives_source.read_chapter(name).tasks
+        master = objectives_source.files(name)[1].relative_to(ROOT)
+        link = f"[{number}](https://github.com/attnbook/attnbook/blob/main/{master})"
+        assert f"| {link} | {' | '.join(tasks)} |\n" in PAGE
+
+
 # Sessions
 
 

@@ -97,6 +97,21 @@ def test_the_settings_are_those_of_the_source(name, package):
     assert meta.findtext(f"{CANVAS}shuffle_answers") == "true"
 
 
+def test_each_item_is_a_choice_that_gives_a_point_in_one_attempt(assessment):
+    """For the quiz and for each item, what a learning system reads in its metadata."""
+    whole, *items = (
+        {
+            field.findtext(f"{QTI}fieldlabel"): field.findtext(f"{QTI}fieldentry")
+            for field in metadata.iter(f"{QTI}qtimetadatafield")
+        }
+        for metadata in assessment.iter(f"{QTI}qtimetadata")
+    )
+    assert whole == {"cc_maxattempts": "1"}
+    for item in items:
+        assert item["question_type"] == "multiple_choice_question"
+        assert item["points_possible"] == "1"
+
+
 def test_elements_are_those_of_qti_in_their_order(assessment):
     seen = set()
     for element in assessment.iter():

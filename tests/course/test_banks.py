@@ -193,6 +193,7 @@ def test_a_class_has_no_seed_without_a_phrase(monkeypatch, tmp_path):
     with pytest.raises(RuntimeError, match="there is no course/class"):
         seeds.class_seed()
     seeds.keep_phrase(None)
+    assert (tmp_path / "class-phrase.txt").stat().st_mode & 0o777 == 0o600  # for nobody else
     first = seeds.class_seed()
     seeds.keep_phrase(None)
     assert seeds.class_seed() == first

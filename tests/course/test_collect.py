@@ -129,7 +129,9 @@ TEACHER = f"""
 import sys
 from nbgrader.api import Gradebook
 with Gradebook("sqlite:///" + sys.argv[1]) as gradebook:
-    for grade in gradebook.find_submission("{FIRST}", "12345").notebooks[0].grades:
+    (notebook,) = gradebook.find_submission("{FIRST}", "12345").notebooks
+    notebook.late_submission_penalty = 2
+    for grade in notebook.grades:
         if grade.needs_manual_grade:
             grade.manual_score, grade.needs_manual_grade = 3.5, False
     gradebook.db.commit()
@@ -181,7 +183,7 @@ def filled(course, collected, stopped):
 
 def test_canvas_gets_the_scores_that_are_certain_and_nothing_else(filled):
     expected = as_exported()
-    expected[3][5] = "18.5"  # 15 by nbgrader, 3.5 by the teacher
+    expected[3][5] = "16.5"  # 15 by nbgrader, 3.5 by the teacher, 2 less for being late
     expected[6][5] = "0"  # an empty notebook; of the others one waits, two have no score
     assert filled[0] == expected
 

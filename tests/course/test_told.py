@@ -102,6 +102,14 @@ def test_what_a_student_s_function_raises_is_told_as_its_own(course, told):
     assert found["entropy-weights-right"] == ["AssertionError: 0.9 for the larger score"]
 
 
+def test_a_notebook_that_takes_too_long_in_all_is_given_up(course, told):
+    grade_demo.hand_in(course, "slow", ASSIGNMENT, students.perfect)
+    nbgrader(course, "autograde", ASSIGNMENT, "--student=slow", "--JudgedExecute.most_seconds=0")
+    found = said_below(course, "slow")
+    assert list(found) == list(TESTS)
+    assert all("the notebook took too long" in each[0] for each in found.values())
+
+
 def test_feedback_is_released_to_those_who_handed_in_through_the_exchange(course, told):
     exchange = course / "exchange"
     exchange.mkdir(mode=0o777)

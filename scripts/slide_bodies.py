@@ -104,7 +104,15 @@ def _show_formulas(blocks: list[Tag]) -> str:
     formulas = [i for i, block in enumerate(blocks) if block.css.match(".math")]
     lead = blocks[formulas[0] - 1]
     shown = [f"<p>{_shorten(lead)}</p>"] if lead.name == "p" else []
-    return "\n".join(shown + [str(clean(blocks[i])) for i in formulas])
+    return "\n".join(shown + [str(_unpunctuated(clean(blocks[i]))) for i in formulas])
+
+
+def _unpunctuated(formula: Tag) -> Tag:
+    """Return a formula without the mark at its end: on a slide no sentence goes on behind it."""
+    leaves = [each for each in formula.select(".katex-html span") if each.string]
+    drawn = [each for each in leaves if each.string.strip("\u200b ")]
+    drawn[-1].string = drawn[-1].string.rstrip(".,:;")
+    return formula
 
 
 def _shorten(lead: Tag) -> str:

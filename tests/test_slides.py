@@ -145,6 +145,14 @@ def test_a_pitfall_is_three_lines_and_a_formula_has_few_words_before_it(slides):
             assert len(lead.get_text().split()) <= 50
 
 
+def test_a_formula_that_stands_alone_ends_in_no_mark_of_a_sentence():
+    texts = [(SLIDES / f"{name}.html").read_text(encoding="utf-8") for name in CHAPTERS]
+    alone = BeautifulSoup("".join(texts), "html.parser").select(".middle > .math")
+    ends = [drawn.get_text().strip("\u200b \n")[-1] for drawn in alone]
+    assert len(ends) > 10
+    assert not set(ends) & set(".,:;")
+
+
 def test_formulas_are_rendered_and_no_markup_is_raw(deck):
     assert not deck.select(".katex-error, .problematic")
     for formula in deck.select(".slides .math"):

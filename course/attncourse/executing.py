@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import contextlib
+import json
 import os
 import time
 
@@ -130,6 +131,7 @@ class JudgedExecute(Execute):
             self._run(cell, index)
             for output in cell.outputs:
                 validate(output, "output")
+            json.dumps(cell.outputs, ensure_ascii=False).encode()  # as it is written
             self._done.append((cell, index))
         except Exception as error:
             kind = type(error).__name__

@@ -79,7 +79,9 @@ class Remote:
         if not isinstance(reply, dict):
             raise NoAnswer(f"{self.name}: the kernel gave no answer to read.")
         if reply.get("missing"):
-            raise NameError(f"name '{self.name}' is not defined: is its cell left empty?")
+            raise NameError(
+                f"name '{self.name}' is not defined: is its cell left empty, or did it fail?"
+            )
         if "error" in reply:
             self._raise(*reply["error"])
         return reply, arrays

@@ -278,7 +278,7 @@ def dies_often(solutions, assignment):
 
 
 def floods(solutions, assignment):
-    """Print thirty million characters, send what is no message, and be right."""
+    """Print thirty million characters and what no file can hold, send no message, be right."""
     flood = """
 for _ in range(30):
     print("much " * 200_000)
@@ -289,9 +289,10 @@ about = {"data": 5, "metadata": [], "transient": {}}
 kernel.session.send(kernel.iopub_socket, "display_data", about, parent=kernel.get_parent())
 kernel.session.send(kernel.iopub_socket, "display_data", {}, parent=kernel.get_parent())
 """
+    surrogate = "print(chr(0xD800))"
 
     def change(notebook):
-        notebook["cells"][2:2] = [a_cell(flood), a_cell(broken)]
+        notebook["cells"][2:2] = [a_cell(flood), a_cell(broken), a_cell(surrogate)]
 
     return {**solutions, "*notebook*": change}
 

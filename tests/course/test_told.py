@@ -92,7 +92,7 @@ def test_an_answer_left_empty_is_called_not_written_yet(course, told):
     (loops,) = found["window-mask-loops"]
     assert "window_mask(length, window) is not written yet" in loops
     for test in TESTS[3:]:
-        assert "is not defined: is its cell left empty?" in found[test][0]
+        assert "is not defined: is its cell left empty, or did it fail?" in found[test][0]
 
 
 def test_what_a_student_s_function_raises_is_told_as_its_own(course, told):

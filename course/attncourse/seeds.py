@@ -12,8 +12,8 @@ VARIABLE = "ATTNBOOK_CLASS"
 COURSE = Path(__file__).parents[1]
 SEED = "CLASS_SEED = {}"  # a line of each master, with a 0, and of each release
 NEXT_CLASS = """\
-For the next class first delete course/class-phrase.txt, course/gradebook.db and the folders that \
-nbgrader made in course: release, submitted, autograded, feedback, downloaded."""
+For the next class first move course/class-phrase.txt, course/gradebook.db and the folders that \
+nbgrader made in course (release, submitted, autograded, feedback, downloaded) somewhere else."""
 OTHER_PHRASE = f"""\
 In course/submitted lies what students handed in, and only the phrase that it was released with \
 can grade that; this is another one. To go on with this class, give no PHRASE, or the one it began \

@@ -90,12 +90,22 @@ def _solve(scores, wanted, measure=entropy):
     return softmax(np.exp(middle)[..., None] * scores)
 
 
+def _apart(rng, *shape):
+    """Draw scores, the best two of each row apart: no temperature beyond reason is needed."""
+    scores = rng.standard_normal(shape)
+    best = np.sort(scores)[:, -2:]
+    return scores if np.diff(best).min() > 0.02 else _apart(rng, *shape)
+
+
 def _entropy_cases(rng):
     hint = "Find for each row the temperature at which the entropy is the wanted one."
     yield {"scores": 2 * rng.standard_normal((3, 7)), "wanted": float(rng.uniform(1.5, 1.7))}, hint
     yield {"scores": 5 * rng.standard_normal((5, 11)), "wanted": float(rng.uniform(1, 2))}, hint
     hint = "These scores are large: subtract the largest, and let the temperature go far enough."
-    yield {"scores": 1000 * rng.standard_normal((2, 5)), "wanted": 0.6}, hint
+    yield {"scores": 1000 * _apart(rng, 2, 5), "wanted": 0.6}, hint
+    hint = "These scores are close together: only a temperature far below 1 tells them apart."
+    wanted = float(rng.uniform(0.5, 0.65))
+    yield {"scores": 0.05 * _apart(rng, 3, 5), "wanted": wanted}, hint
 
 
 def _one_temperature(scores, wanted):

@@ -115,6 +115,47 @@ def test_no_two_classes_have_the_same_data(name, monkeypatch):
             assert not np.array_equal(first, theirs.get("query", next(iter(theirs.values()))))
 
 
+@one_class
+@pytest.mark.parametrize("name", [n for n, t in TASKS.items() if not isinstance(t, Measurement)])
+def test_no_class_knows_the_sizes_of_another(name, monkeypatch):
+    found = set()
+    for number in range(20):
+        monkeypatch.setenv(seeds.VARIABLE, f"class {number}")
+        drawn = [given for arguments in cases_of(name) for given in arguments.values()]
+        found.add(str([given if isinstance(given, int) else np.shape(given) for given in drawn]))
+    assert len(found) >= 4
+
+
+@one_class
+def test_sizes_that_are_taken_for_another_differ(monkeypatch):
+    for number in range(20):
+        monkeypatch.setenv(seeds.VARIABLE, f"class {number}")
+        for given in cases_of("find-patch"):
+            assert len({*given["patches"].shape, len(given["wanted"])}) == 3
+        for given in cases_of("prefix-attention"):
+            assert len({*given["x"].shape, given["w_q"].shape[1], given["w_v"].shape[1]}) == 4
+        for given in cases_of("smaller-layer"):
+            d_in, width = given["w_q"].shape
+            head_dim, d_out = width // given["num_heads"], given["w_o"].shape[1]
+            assert len({d_in, d_out, given["num_heads"], head_dim}) == 4
+        for given in cases_of("grouped-attention")[:2]:
+            width, groups, heads = given["w_q"].shape[1], given["num_groups"], given["num_heads"]
+            head_dim, shared = width // heads, given["w_k"].shape[1]
+            taken = (head_dim, width, shared, width // groups, head_dim**2, heads, groups)
+            assert len({*taken, heads // groups, *given["x"].shape}) == 10
+
+
+@one_class
+def test_for_each_query_of_local_lines_several_points_count(monkeypatch):
+    for number in range(60):
+        monkeypatch.setenv(seeds.VARIABLE, f"class {number}")
+        for given in cases_of("local-lines"):
+            distance = given["x_query"][:, None] - given["x"]
+            weights = np.exp(-(distance**2) / (2 * given["bandwidth"] ** 2))
+            weights /= weights.sum(axis=1, keepdims=True)
+            assert np.min(1 / (weights**2).sum(axis=1)) > 2
+
+
 @pytest.mark.parametrize("name", [n for n, t in TASKS.items() if getattr(t, "sized", None)])
 def test_loops_are_seen_and_vectorised_answers_pass(name):
     verdicts = {answer.__name__: loop_in(name, answer) for answer in RIGHT[name]}

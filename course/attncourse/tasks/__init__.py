@@ -29,6 +29,12 @@ class Measurement(Exercise):
     how: str
 
 
+def sizes(rng: np.random.Generator, *among: tuple[int, ...]) -> list[int]:
+    """Draw one size from each of some lists, no two of them equal."""
+    drawn = [int(rng.choice(each)) for each in among]
+    return drawn if len(set(drawn)) == len(drawn) else sizes(rng, *among)
+
+
 def level(rng: np.random.Generator) -> float:
     """Draw the class's threshold, as the release does after its data."""
     return round(rng.uniform(0.3, 0.6), 2)

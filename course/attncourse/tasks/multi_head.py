@@ -7,7 +7,7 @@ import numpy as np
 from attnbook.exercises.mistakes import projection
 from attnbook.functional import scaled_dot_product_attention
 from attnbook.layers import MultiHeadAttention, merge_heads, split_heads
-from attncourse.tasks import Measurement, Task
+from attncourse.tasks import Measurement, Task, sizes
 
 # grouped-attention
 
@@ -26,11 +26,22 @@ def _grouped(share=_repeat, scale=None, merge=merge_heads, split=split_heads):
         query = split(x @ w_q, num_heads)
         key, value = (share(split(x @ w, num_groups), times) for w in (w_k, w_v))
         output, weights = scaled_dot_product_attention(
-            query, key, value, scale=None if scale is None else scale(w_q, w_k, num_heads)
+            query,
+            key,
+            value,
+            scale=None if scale is None else scale(w_q, w_k, num_heads, num_groups),
         )
         return merge(output), weights
 
     return attend
+
+
+def _unequal(rng, groups, heads_of_each, head_dims):
+    """Draw a layer of which no size is another's, or what another mistakes it for."""
+    num_groups, times, head_dim, length, d_in = sizes(
+        rng, groups, heads_of_each, head_dims, (3, 5, 7), (5, 7, 11)
+    )
+    return _layer(rng, length, num_groups * times, num_groups, head_dim, d_in)
 
 
 def _layer(rng, length, num_heads, num_groups, head_dim, d_in=5):
@@ -46,10 +57,13 @@ def _layer(rng, length, num_heads, num_groups, head_dim, d_in=5):
 
 def _grouped_cases(rng):
     hint = "Heads 0, 1, ... of the queries share the keys and values of group 0, and so on."
-    yield _layer(rng, 7, 6, 2, 3), hint
-    yield _layer(rng, 5, 6, 3, 2, 7), "Right before, wrong for other numbers of heads and groups."
-    yield _layer(rng, 3, 4, 1, 5), "One group: all heads share the same keys and values."
-    yield _layer(rng, 3, 4, 4, 2), "As many groups as heads: this is plain multi-head attention."
+    yield _unequal(rng, (2,), (3, 5), (3, 5)), hint
+    hint = "Right before, wrong for other numbers of heads and groups."
+    yield _unequal(rng, (3, 5), (2, 3), (7, 11, 13)), hint
+    hint = "One group: all heads share the same keys and values."
+    yield _unequal(rng, (1,), (4, 6), (3, 5)), hint
+    hint = "As many groups as heads: this is plain multi-head attention."
+    yield _unequal(rng, (4, 6), (1,), (2, 3)), hint
 
 
 def _torn_split(x, num_heads):
@@ -94,16 +108,22 @@ GROUPED_ATTENTION = Task(
             _values_tiled
         ),
         "the scores are not scaled: divide by sqrt(head_dim).": _grouped(
-            scale=lambda w_q, w_k, heads: 1.0
+            scale=lambda w_q, w_k, heads, groups: 1.0
         ),
         "the scale is the width of all heads: each head has head_dim numbers.": _grouped(
-            scale=lambda w_q, w_k, heads: w_q.shape[1] ** -0.5
+            scale=lambda w_q, w_k, heads, groups: w_q.shape[1] ** -0.5
         ),
         "the scale is the width of all keys: each head has head_dim numbers.": _grouped(
-            scale=lambda w_q, w_k, heads: w_k.shape[1] ** -0.5
+            scale=lambda w_q, w_k, heads, groups: w_k.shape[1] ** -0.5
+        ),
+        "the scale is the number of heads: take head_dim, the numbers of one head.": _grouped(
+            scale=lambda w_q, w_k, heads, groups: heads**-0.5
+        ),
+        "the scale is the width of all heads of a group: each head has head_dim numbers.": _grouped(
+            scale=lambda w_q, w_k, heads, groups: (w_q.shape[1] / groups) ** -0.5
         ),
         "the scale is head_dim: it should be its square root.": _grouped(
-            scale=lambda w_q, w_k, heads: heads / w_q.shape[1]
+            scale=lambda w_q, w_k, heads, groups: heads / w_q.shape[1]
         ),
         "the split tears tokens apart: reshape to (len, num_heads, head_dim), then swap.": (
             _grouped(split=_torn_split)
@@ -148,23 +168,28 @@ def _smaller(kept=_kept_columns, rows=None):
     return shrink
 
 
+def _large(rng, all_heads, remove):
+    """Draw a layer of which no size is another's, and the heads to remove from it."""
+    num_heads, head_dim, d_in, d_out = sizes(rng, all_heads, *3 * [(2, 3, 5, 7, 11, 13)])
+    width = num_heads * head_dim
+    return {
+        **{name: rng.standard_normal((d_in, width)) for name in ("w_q", "w_k", "w_v")},
+        "w_o": rng.standard_normal((width, d_out)),
+        "num_heads": num_heads,
+        "removed": remove(num_heads),
+    }
+
+
 def _smaller_cases(rng):
     hint = "A head owns head_dim columns of w_q, w_k and w_v, and the same rows of w_o."
-    for num_heads, head_dim, d_in, removed in (
-        (5, 3, 7, [1, 3]),
-        (3, 5, 11, [0]),
-        (7, 2, 3, [6, 2]),
-    ):
-        width = num_heads * head_dim
-        yield (
-            {
-                **{name: rng.standard_normal((d_in, width)) for name in ("w_q", "w_k", "w_v")},
-                "w_o": rng.standard_normal((width, d_in)),
-                "num_heads": num_heads,
-                "removed": removed,
-            },
-            hint,
-        )
+
+    def inner(num_heads):
+        return sorted(sizes(rng, *2 * [range(1, num_heads - 1)]))
+
+    yield _large(rng, (5, 7), inner), hint
+    yield _large(rng, (3, 5, 7), lambda num_heads: [0]), hint
+    yield _large(rng, (5, 7), lambda num_heads: [num_heads - 1, *inner(num_heads)[::-1]]), hint
+    yield _large(rng, (2, 3, 5), lambda num_heads: []), "With no head removed all stays as it is."
 
 
 def _zeroed(w_q, w_k, w_v, w_o, num_heads, removed):

@@ -6,7 +6,7 @@ import numpy as np
 
 from attnbook.diagnostics import entropy
 from attnbook.functional import softmax
-from attncourse.tasks import Measurement, Task, level
+from attncourse.tasks import Measurement, Task, level, sizes
 
 # window-mask
 
@@ -22,10 +22,12 @@ def _window(rule):
 
 def _window_cases(rng):
     hint = "Token i may see itself and the window - 1 tokens before it."
-    for low, high in ((7, 11), (11, 17), (19, 23)):
-        length = int(rng.integers(low, high))
-        yield {"length": length, "window": int(rng.integers(3, 6))}, hint
-    yield {"length": 3, "window": 7}, "A window longer than the sequence is a plain causal mask."
+    for lengths, windows in (((7, 11), (3, 6)), ((11, 17), (6, 10)), ((19, 29), (11, 17))):
+        length, window = int(rng.integers(*lengths)), int(rng.integers(*windows))
+        yield {"length": length, "window": window}, hint
+    length, window = int(rng.integers(3, 6)), int(rng.integers(7, 12))
+    hint = "A window longer than the sequence is a plain causal mask."
+    yield {"length": length, "window": window}, hint
 
 
 def _sliced(length, window):
@@ -99,8 +101,10 @@ def _apart(rng, *shape):
 
 def _entropy_cases(rng):
     hint = "Find for each row the temperature at which the entropy is the wanted one."
-    yield {"scores": 2 * rng.standard_normal((3, 7)), "wanted": float(rng.uniform(1.5, 1.7))}, hint
-    yield {"scores": 5 * rng.standard_normal((5, 11)), "wanted": float(rng.uniform(1, 2))}, hint
+    scores = 2 * rng.standard_normal(sizes(rng, (2, 3, 5), (7,)))
+    yield {"scores": scores, "wanted": float(rng.uniform(1.5, 1.7))}, hint
+    scores = 5 * rng.standard_normal(sizes(rng, (3, 5), (11, 13)))
+    yield {"scores": scores, "wanted": float(rng.uniform(1, 2))}, hint
     hint = "These scores are large: subtract the largest, and let the temperature go far enough."
     yield {"scores": 1000 * _apart(rng, 2, 5), "wanted": 0.6}, hint
     hint = "These scores are close together: only a temperature far below 1 tells them apart."

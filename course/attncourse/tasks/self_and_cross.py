@@ -6,7 +6,7 @@ import numpy as np
 
 from attnbook.exercises.mistakes import projection
 from attnbook.functional import scaled_dot_product_attention, softmax
-from attncourse.tasks import Measurement, Task
+from attncourse.tasks import Measurement, Task, sizes
 
 # find-patch
 
@@ -26,10 +26,15 @@ def _patches(rng, queries, count, d):
 
 def _patch_cases(rng):
     hint = "The score is minus the sharpness times the squared distance."
-    yield _patches(rng, 3, 7, 5), hint
-    yield _patches(rng, 5, 11, 2), "Right before, wrong for other sizes or another sharpness."
-    far = _patches(rng, 2, 13, 3)
-    yield {**far, "sharpness": 50_000.0}, "Large scores: softmax needs its maximum subtracted."
+    yield _patches(rng, *sizes(rng, (2, 5), (7, 11), (3,))), hint
+    hint = "Right before, wrong for other sizes or another sharpness."
+    yield _patches(rng, *sizes(rng, (2, 3, 5), (11, 13, 17), (5, 7))), hint
+    alike = _patches(rng, *sizes(rng, (2, 3, 5), (7, 11, 13), (2, 3)))
+    alike = {name: 0.01 * alike[name] for name in ("patches", "wanted")}
+    yield {**alike, "sharpness": float(rng.uniform(2000, 5000))}, hint
+    far = _patches(rng, *sizes(rng, (2, 3), (7, 11, 13), (3, 5)))
+    far["sharpness"] = float(rng.uniform(20_000, 80_000))
+    yield far, "Large scores: softmax needs its maximum subtracted."
 
 
 def _patch(score):
@@ -106,19 +111,24 @@ def _prefix(rule, causal_too=True):
     return attend
 
 
+def _prefixed(rng, lengths, prefixes=None):
+    """Draw arguments; without numbers to draw the prefix from it is the whole sequence."""
+    length, d_in, d_k, d_v, prefix = sizes(rng, lengths, *3 * [(2, 3, 5, 7)], prefixes or (0,))
+    return {
+        "x": rng.standard_normal((length, d_in)),
+        "w_q": 2 * projection(rng, d_in, d_k),
+        "w_k": projection(rng, d_in, d_k),
+        "w_v": projection(rng, d_in, d_v),
+        "prefix": prefix if prefixes else length,
+    }
+
+
 def _prefix_cases(rng):
     hint = "Every token sees the prefix; beyond it, a token sees itself and what is before it."
-    for length, d_in, d_k, d_v, prefix in ((7, 5, 3, 2, 3), (11, 3, 5, 7, 4), (5, 2, 3, 3, 0)):
-        yield (
-            {
-                "x": rng.standard_normal((length, d_in)),
-                "w_q": 2 * projection(rng, d_in, d_k),
-                "w_k": projection(rng, d_in, d_k),
-                "w_v": projection(rng, d_in, d_v),
-                "prefix": prefix,
-            },
-            hint if prefix else "With prefix 0 the mask is the plain causal one.",
-        )
+    yield _prefixed(rng, (7, 11), (3, 4, 5)), hint
+    yield _prefixed(rng, (13, 17), (6, 8, 9, 10)), hint
+    yield _prefixed(rng, (5, 11), (0,)), "With prefix 0 the mask is the plain causal one."
+    yield _prefixed(rng, (3, 7, 11)), "The prefix is the whole sequence here: all see all."
 
 
 def _unscaled(x, w_q, w_k, w_v, prefix):

@@ -7,7 +7,7 @@ import numpy as np
 from attnbook.functional import softmax
 from attnbook.masks import causal_mask
 from attnbook.positional import relative_rotation, sinusoidal_encoding
-from attncourse.tasks import Measurement, Task, level
+from attncourse.tasks import Measurement, Task, level, sizes
 
 # head-back
 
@@ -28,16 +28,11 @@ def _head(offset=lambda back: -back, scale=None, masked=True):
 
 def _head_cases(rng):
     hint = "Token p asks with the encoding of position p - back; keys are the encodings."
-    for length, d_model in ((11, 8), (17, 6), (7, 12)):
-        yield (
-            {
-                "length": length,
-                "d_model": d_model,
-                "back": int(rng.integers(2, 5)),
-                "sharpness": float(rng.uniform(0.5, 2)),
-            },
-            hint,
-        )
+    for lengths, backs in (((11, 13), (2, 3, 4)), ((19, 23), (5, 7, 9, 11)), ((7, 11), (2, 3))):
+        length, back, d_model = sizes(rng, lengths, backs, (6, 8, 10, 12, 14))
+        sharpness = float(rng.uniform(0.5, 2))
+        arguments = {"length": length, "d_model": d_model, "back": back, "sharpness": sharpness}
+        yield arguments, hint
 
 
 def _one_hot(length, d_model, back, sharpness):

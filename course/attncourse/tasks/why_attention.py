@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from attnbook.functional import softmax
-from attncourse.tasks import Measurement, Task, level
+from attncourse.tasks import Measurement, Task, level, sizes
 
 # local-lines
 
@@ -30,13 +30,15 @@ def _curve(rng, queries, points, bandwidth):
     x = np.linspace(-1.5, 1.5, points) + rng.uniform(-1, 1, points) / points
     y = np.sin(2 * x) + x + 0.1 * rng.standard_normal(points)
     x_query = rng.uniform(-1.5, 1.5, queries)
-    x_query[[0, -1]] = 1.6, -1.6  # beyond the ends, too
+    x_query[[0, -1]] = 1.75, -1.75  # beyond the ends, too
     return {"x_query": x_query, "x": x, "y": y, "bandwidth": bandwidth}
 
 
 def _curve_cases(rng):
-    yield _curve(rng, 5, 13, 0.7), "Fit a line around each x_query and read it off there."
-    yield _curve(rng, 7, 11, 0.4), "Right before, wrong for other sizes or another bandwidth."
+    hint = "Fit a line around each x_query and read it off there."
+    yield _curve(rng, *sizes(rng, (3, 5), (11, 13)), float(rng.uniform(0.6, 0.8))), hint
+    hint = "Right before, wrong for other sizes or another bandwidth."
+    yield _curve(rng, *sizes(rng, (7, 11), (11, 13, 17)), float(rng.uniform(0.45, 0.55))), hint
 
 
 def _intercepts(x_query, x, y, bandwidth):
@@ -110,12 +112,11 @@ def _errors(weigh, score=lambda error: np.mean(error**2)):
 
 
 def _loo_cases(rng):
-    for points, bandwidths in ((13, (0.2, 0.5, 1.1)), (17, (0.3, 0.9, 0.6, 2.0, 0.15))):
-        curve = _curve(rng, 1, points, 1.0)
-        yield (
-            {"x": curve["x"], "y": curve["y"], "bandwidths": np.array(bandwidths)},
-            "Each point is predicted from all the others, with weights that sum to 1.",
-        )
+    hint = "Each point is predicted from all the others, with weights that sum to 1."
+    for points, bandwidths in (((11, 13), (0.2, 0.5, 1.1)), ((17, 19), (0.3, 0.9, 0.6, 2, 0.15))):
+        curve = _curve(rng, 1, int(rng.choice(points)), 1.0)
+        bandwidths = np.array(bandwidths) * rng.uniform(0.9, 1.1)
+        yield {"x": curve["x"], "y": curve["y"], "bandwidths": bandwidths}, hint
 
 
 def _emptied(x, bandwidth):

@@ -138,6 +138,34 @@ def grouped_attention_by_split(x, w_q, w_k, w_v, num_heads, num_groups):
     return np.hstack(weights @ v), weights
 
 
+@BANK.wrong_for("grouped-attention", names="scale is the number of heads")
+def grouped_attention_scale_of_num_heads(x, w_q, w_k, w_v, num_heads, num_groups):
+    q = attnbook.split_heads(x @ w_q, num_heads)
+    k, v = (attnbook.split_heads(x @ w, num_groups) for w in (w_k, w_v))
+    k, v = (np.repeat(a, num_heads // num_groups, axis=0) for a in (k, v))
+    weights = attnbook.softmax(q @ k.swapaxes(1, 2) / np.sqrt(num_heads))
+    return attnbook.merge_heads(weights @ v), weights
+
+
+@BANK.wrong_for("grouped-attention", names="all heads of a group")
+def grouped_attention_scale_of_a_group(x, w_q, w_k, w_v, num_heads, num_groups):
+    q = attnbook.split_heads(x @ w_q, num_heads)
+    k, v = (attnbook.split_heads(x @ w, num_groups) for w in (w_k, w_v))
+    k, v = (np.repeat(a, num_heads // num_groups, axis=0) for a in (k, v))
+    weights = attnbook.softmax(q @ k.swapaxes(1, 2) / np.sqrt(w_q.shape[1] / num_groups))
+    return attnbook.merge_heads(weights @ v), weights
+
+
+@BANK.wrong_for("grouped-attention", symptom="Right before")
+def grouped_attention_few_known_scales(x, w_q, w_k, w_v, num_heads, num_groups):
+    scale = {2: 1.41421356, 3: 1.73205081, 5: 2.23606798}.get(w_q.shape[1] // num_heads, 1)
+    q = attnbook.split_heads(x @ w_q, num_heads)
+    k, v = (attnbook.split_heads(x @ w, num_groups) for w in (w_k, w_v))
+    k, v = (np.repeat(a, num_heads // num_groups, axis=0) for a in (k, v))
+    weights = attnbook.softmax(q @ k.swapaxes(1, 2) / scale)
+    return attnbook.merge_heads(weights @ v), weights
+
+
 # smaller-layer
 
 
@@ -154,7 +182,7 @@ def smaller_layer_in_loops(w_q, w_k, w_v, w_o, num_heads, removed):
 @BANK.right_for("smaller-layer")
 def smaller_layer_by_delete(w_q, w_k, w_v, w_o, num_heads, removed):
     d = w_q.shape[1] // num_heads
-    gone = np.concatenate([np.arange(h * d, (h + 1) * d) for h in removed])
+    gone = [h * d + i for h in removed for i in range(d)]
     return [np.delete(w, gone, axis=1) for w in (w_q, w_k, w_v)] + [np.delete(w_o, gone, axis=0)]
 
 
@@ -241,6 +269,21 @@ def smaller_layer_sorts_the_list(w_q, w_k, w_v, w_o, num_heads, removed):
     removed.sort()
     keep = ~np.isin(np.repeat(np.arange(num_heads), w_q.shape[1] // num_heads), removed)
     return w_q[:, keep], w_k[:, keep], w_v[:, keep], w_o[keep]
+
+
+@BANK.wrong_for("smaller-layer", symptom="raised ValueError")
+def smaller_layer_back_to_d_in(w_q, w_k, w_v, w_o, num_heads, removed):
+    left = [h for h in range(num_heads) if h not in removed]
+    d_in, d = len(w_q), w_q.shape[1] // num_heads
+    columns = [w.reshape(d_in, num_heads, d)[:, left].reshape(d_in, -1) for w in (w_q, w_k, w_v)]
+    return *columns, w_o.reshape(num_heads, d, d_in)[left].reshape(-1, d_in)
+
+
+@BANK.wrong_for("smaller-layer", symptom="raised ValueError")
+def smaller_layer_something_must_go(w_q, w_k, w_v, w_o, num_heads, removed):
+    d = w_q.shape[1] // num_heads
+    gone = np.concatenate([np.arange(h * d, (h + 1) * d) for h in removed])
+    return [np.delete(w, gone, axis=1) for w in (w_q, w_k, w_v)] + [np.delete(w_o, gone, axis=0)]
 
 
 # fewer-groups

@@ -108,6 +108,12 @@ def patch_wrong_axis(patches, wanted, sharpness):
     return attnbook.softmax(-sharpness * distance, axis=0)
 
 
+@BANK.wrong_for("find-patch", symptom="another sharpness")
+def patch_of_sharpness_100_at_most(patches, wanted, sharpness):
+    distance = ((wanted[:, None] - patches) ** 2).sum(axis=-1)
+    return attnbook.softmax(-min(sharpness, 100) * distance)
+
+
 # prefix-attention
 
 
@@ -217,6 +223,15 @@ def prefix_scale_of_x(x, w_q, w_k, w_v, prefix):
     scores = (x @ w_q) @ (x @ w_k).T / np.sqrt(x.shape[1])
     weights = attnbook.softmax(np.where(mask, scores, -np.inf))
     return weights @ x @ w_v, weights
+
+
+@BANK.wrong_for("prefix-attention", symptom="raised ValueError")
+def prefix_shorter_than_x_alone(x, w_q, w_k, w_v, prefix):
+    n = len(x)
+    if not 0 <= prefix < n:
+        raise ValueError("prefix must be shorter than x")
+    mask = attnbook.causal_mask(n) | (np.arange(n) < prefix)
+    return attnbook.self_attention(x, w_q, w_k, w_v, mask)
 
 
 # two-scores

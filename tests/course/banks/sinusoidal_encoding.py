@@ -137,6 +137,14 @@ def head_wrong_axis(length, d_model, back, sharpness):
     return attnbook.softmax(np.where(attnbook.causal_mask(length), scores, -np.inf), axis=0)
 
 
+@BANK.wrong_for("head-back", symptom="Token p asks")
+def head_at_most_four_back(length, d_model, back, sharpness):
+    e = attnbook.sinusoidal_encoding(length, d_model)
+    q = e @ attnbook.relative_rotation(-min(back, 4), d_model).T
+    mask = attnbook.causal_mask(length)
+    return attnbook.scaled_dot_product_attention(q, e, e, mask, scale=sharpness).weights
+
+
 # first-collision
 
 

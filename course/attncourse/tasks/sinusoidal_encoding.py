@@ -97,66 +97,109 @@ HEAD_BACK = Task(
 # first-collision
 
 
-def _distances(d_model, base, longest, root=True):
-    offsets = np.arange(1, longest + 1)[:, None]
-    frequencies = base ** (-np.arange(0, d_model, 2) / d_model)
-    squared = (2 - 2 * np.cos(offsets * frequencies)).sum(axis=-1)
-    return np.sqrt(squared) if root else squared
+def _differences(d_model, base, longest):
+    encoding = sinusoidal_encoding(longest + 1, d_model, base=base)
+    return encoding[1:] - encoding[0]
 
 
 def _first(close):
     return int(close.argmax()) + 1 if close.any() else 0
 
 
-def _by_sines(d, base, t, n):
-    sines = sinusoidal_encoding(n + 1, d, base=base)[1:, 0::2]
-    return _first(np.linalg.norm(sines, axis=-1) < t)
+def _norm(differences):
+    return np.linalg.norm(differences, axis=-1)
 
 
-def _by_maximum(d, base, t, n):
-    encoding = sinusoidal_encoding(n + 1, d, base=base)
-    return _first(np.abs(encoding[1:] - encoding[0]).max(axis=-1) < t)
+def _closer(measure=_norm, base=None, pick=_first):
+    """Return a rule: by a measure of the differences, maybe with another base or another pick."""
+    return lambda d, given_base, tolerance, longest: pick(
+        measure(_differences(d, base or given_base, longest)) < tolerance
+    )
 
 
-def _by_norm(d, base, t, n):
-    return _first(_distances(d, base, n) < t)
-
-
-def _by_square(d, base, t, n):
-    return _first(_distances(d, base, n, root=False) < t)
+_by_norm = _closer()
 
 
 def _by_nearest(d, base, t, n):
-    return int(_distances(d, base, n).argmin()) + 1
+    return int(_norm(_differences(d, base, n)).argmin()) + 1
 
 
-def _by_sum(d, base, t, n):
-    encoding = sinusoidal_encoding(n + 1, d, base=base)
-    return _first(np.abs(encoding[1:] - encoding[0]).sum(axis=-1) < t)
+# Several of these often have the same offset: what is said is true of all of them.
+MEASURES = {
+    f"another measure than the norm of the difference is compared, such as {measure}.": _closer(
+        rule
+    )
+    for measure, rule in {
+        "the sum of the absolute differences": lambda x: np.abs(x).sum(axis=-1),
+        "their mean": lambda x: np.abs(x).mean(axis=-1),
+        "the squared distance": lambda x: _norm(x) ** 2,
+        "the root of the mean square": lambda x: _norm(x) / np.sqrt(x.shape[-1]),
+        "the mean square, which is 1 - cosine here": lambda x: (x**2).mean(axis=-1),
+        "the norm divided by that of an encoding": lambda x: _norm(x) / np.sqrt(x.shape[-1] / 2),
+        "the largest difference of one number": lambda x: np.abs(x).max(axis=-1),
+        "the norm of the sines alone": lambda x: _norm(x[:, 0::2]),
+        "the norm of the cosines alone": lambda x: _norm(x[:, 1::2]),
+        "the norm of the first pair alone": lambda x: _norm(x[:, :2]),
+        "the norm of the last pair alone": lambda x: _norm(x[:, -2:]),
+    }.items()
+}
+# In the first case each of these has an offset of its own.
+OTHER_OFFSETS = {
+    "the count begins at 0: neighbours have offset 1.": _closer(
+        pick=lambda close: _first(close) - 1
+    ),
+    "the count is one too large.": _closer(pick=lambda close: _first(close) + 1),
+    "the base is 10000 here whatever base is.": _closer(base=10000.0),
+    "the base is 100 here whatever base is.": _closer(base=100.0),
+    "this is the last offset that is close: return the first.": _closer(
+        pick=lambda close: len(close) - _first(close[::-1]) + 1
+    ),
+    "this is the nearest offset of all: return the first within the tolerance.": _by_nearest,
+    "this is how many offsets are close: return the first.": _closer(
+        pick=lambda close: int(close.sum())
+    ),
+    "this is the first offset that is far enough: return the first that is too close.": _closer(
+        pick=lambda close: _first(~close)
+    ),
+}
 
 
-def _telling(*case):
-    """Tell whether a case tells the mistakes apart that numbers drawn at random may hide."""
-    found = {rule(*case) for rule in (_by_norm, _by_sines, _by_maximum, _by_square)}
-    if len(found) < 4 or 0 in found:
-        return False
-    return _by_sum(*case) not in found | {_by_nearest(*case)}
+def _collision(rng, d_model, tolerances, longest, telling):
+    """Draw a base until a case tells what it should."""
+    while True:
+        case = (d_model, float(rng.uniform(10, 40)), float(rng.uniform(*tolerances)), longest)
+        if telling(*case):
+            return dict(zip(("d_model", "base", "tolerance", "longest"), case, strict=True))
+
+
+def _others_apart(*case):
+    """Tell whether each of the other mistakes has an offset of its own, that no measure has."""
+    measures = {rule(*case) for rule in MEASURES.values()}
+    others = [rule(*case) for rule in OTHER_OFFSETS.values()]
+    apart = len({_by_norm(*case), *others}) == 1 + len(others) and measures.isdisjoint(others)
+    return apart and min(others) > 0
+
+
+def _measures_apart(*case):
+    """Tell whether every other measure has another offset than the norm."""
+    right = _by_norm(*case)
+    return right > 0 and all(rule(*case) != right for rule in MEASURES.values())
 
 
 def _collision_cases(rng):
     hint = "The distance between the encodings of 0 and k, for k = 1, 2, ..., longest."
-    for d_model, tolerance in ((4, 0.3), (6, 0.5), (2, 0.1), (6, 0.4)):
-        case = (d_model, float(rng.uniform(10, 40)), tolerance, 4000)
-        while d_model > 2 and not _telling(*case):
-            case = (d_model, float(rng.uniform(10, 40)), tolerance, 4000)
-        yield dict(zip(("d_model", "base", "tolerance", "longest"), case, strict=True)), hint
-    case = dict(zip(("d_model", "base", "tolerance", "longest"), case, strict=True))
-    first = _by_norm(*case.values())
-    yield {**case, "longest": first}, "The offset longest itself is the answer here."
-    yield {**case, "longest": first - 1}, "The first collision is beyond longest here: return 0."
-    yield {**case, "tolerance": 1.2}, "With a large tolerance neighbours collide: return 1."
+    yield _collision(rng, 4, (0.15, 0.22), 6000, _others_apart), hint
+    yield _collision(rng, 6, (0.3, 0.5), 3000, _measures_apart), hint
+    yield _collision(rng, 2, (0.03, 0.2), 500, _by_norm), hint
+    far = _collision(rng, 6, (0.18, 0.25), 30_000, lambda *case: _by_norm(*case) > 5000)
+    yield far, hint
+    first = _by_norm(*far.values())
+    yield {**far, "longest": first}, "The offset longest itself is the answer here."
+    yield {**far, "longest": first - 1}, "The first collision is beyond longest here: return 0."
+    hint = "With a large tolerance neighbours collide: return 1."
+    yield {**far, "tolerance": float(rng.uniform(1.2, 1.6))}, hint
     yield (
-        {"d_model": 8, "base": 10000.0, "tolerance": 0.01, "longest": 50},
+        {"d_model": 8, "base": 10000.0, "tolerance": 0.01, "longest": int(rng.integers(40, 90))},
         "No two positions collide here: return 0.",
     )
 
@@ -166,44 +209,18 @@ FIRST_COLLISION = Task(
     reference=_by_norm,
     cases=_collision_cases,
     mistakes={
-        "the count begins at 0: neighbours have offset 1.": lambda d, base, t, n: (
-            _first(_distances(d, base, n) < t) - 1
-        ),
+        **MEASURES,
+        **OTHER_OFFSETS,
         "longest itself is an offset, too: the offsets are 1, 2, ..., longest.": (
             lambda d, base, t, n: _by_norm(d, base, t, n - 1)
         ),
-        "the offsets begin at 1: neighbours may collide, too.": (
-            lambda d, base, t, n: next(
-                (int(k) for k in np.flatnonzero(_distances(d, base, n) < t) + 1 if k > 1), 0
-            )
+        "the offsets begin at 1: neighbours may collide, too.": _closer(
+            pick=lambda close: next((int(k) for k in np.flatnonzero(close) + 1 if k > 1), 0)
         ),
         "the offsets end at longest: this is one beyond.": (
             lambda d, base, t, n: _by_norm(d, base, t, n + 1)
         ),
-        "the differences are summed: take the norm.": _by_sum,
-        "the count is one too large.": lambda d, base, t, n: _first(_distances(d, base, n) < t) + 1,
-        "the squared distance is compared: take its root.": _by_square,
-        "this is the last offset that is close: return the first.": lambda d, base, t, n: (
-            n - _first((_distances(d, base, n) < t)[::-1]) + 1
-        ),
-        "this is the nearest offset of all: return the first within the tolerance.": _by_nearest,
-        "this is how many offsets are close: return the first.": lambda d, base, t, n: int(
-            (_distances(d, base, n) < t).sum()
-        ),
-        "this is the first offset that is far enough: return the first that is too close.": (
-            lambda d, base, t, n: _first(_distances(d, base, n) > t)
-        ),
-        "the base is 10000 here whatever base is.": lambda d, base, t, n: _first(
-            _distances(d, 10000.0, n) < t
-        ),
-        "the largest difference of one number is compared: take the norm.": _by_maximum,
-        "only the sines are compared: cosines belong to the encoding.": _by_sines,
-        "where no two collide, return 0.": lambda d, base, t, n: (
-            _first(_distances(d, base, n) < t) or 1
-        ),
-        "the first pair alone is compared: all frequencies count.": lambda d, base, t, n: _first(
-            np.sqrt(2 - 2 * np.cos(np.arange(1, n + 1))) < t
-        ),
+        "where no two collide, return 0.": _closer(pick=lambda close: _first(close) or 1),
     },
 )
 

@@ -175,7 +175,7 @@ def collision_from_zero(d_model, base, tolerance, longest):
     return int(np.argmax(close))
 
 
-@BANK.wrong_for("first-collision", names="squared distance")
+@BANK.wrong_for("first-collision", names="another measure than the norm")
 def collision_squared(d_model, base, tolerance, longest):
     e = attnbook.sinusoidal_encoding(longest + 1, d_model, base=base)
     close = ((e[1:] - e[0]) ** 2).sum(axis=1) < tolerance
@@ -214,14 +214,14 @@ def collision_default_base(d_model, base, tolerance, longest):
     return int(np.argmax(close)) + 1 if close.any() else 0
 
 
-@BANK.wrong_for("first-collision", names="largest difference of one number")
+@BANK.wrong_for("first-collision", names="another measure than the norm")
 def collision_by_maximum(d_model, base, tolerance, longest):
     e = attnbook.sinusoidal_encoding(longest + 1, d_model, base=base)
     close = (abs(e[1:] - e[0]) < tolerance).all(axis=1)
     return int(np.argmax(close)) + 1 if close.any() else 0
 
 
-@BANK.wrong_for("first-collision", names="only the sines")
+@BANK.wrong_for("first-collision", names="another measure than the norm")
 def collision_of_sines(d_model, base, tolerance, longest):
     e = attnbook.sinusoidal_encoding(longest + 1, d_model, base=base)[:, ::2]
     close = np.linalg.norm(e[1:] - e[0], axis=1) < tolerance
@@ -268,10 +268,66 @@ def collision_not_of_neighbours(d_model, base, tolerance, longest):
     return next((k for k in range(2, longest + 1) if close[k]), 0)
 
 
-@BANK.wrong_for("first-collision", names="differences are summed")
+@BANK.wrong_for("first-collision", names="another measure than the norm")
 def collision_by_sum(d_model, base, tolerance, longest):
     e = attnbook.sinusoidal_encoding(longest + 1, d_model, base=base)
     close = abs(e[1:] - e[0]).sum(axis=1) < tolerance
+    return int(np.argmax(close)) + 1 if close.any() else 0
+
+
+@BANK.wrong_for("first-collision", names="another measure than the norm")
+def collision_by_root_mean_square(d_model, base, tolerance, longest):
+    e = attnbook.sinusoidal_encoding(longest + 1, d_model, base=base)
+    close = np.sqrt(((e[1:] - e[0]) ** 2).mean(axis=1)) < tolerance
+    return int(np.argmax(close)) + 1 if close.any() else 0
+
+
+@BANK.wrong_for("first-collision", names="another measure than the norm")
+def collision_of_cosines(d_model, base, tolerance, longest):
+    e = attnbook.sinusoidal_encoding(longest + 1, d_model, base=base)
+    close = np.linalg.norm(e[1:, 1::2] - e[0, 1::2], axis=1) < tolerance
+    return int(np.argmax(close)) + 1 if close.any() else 0
+
+
+@BANK.wrong_for("first-collision", names="another measure than the norm")
+def collision_by_mean(d_model, base, tolerance, longest):
+    e = attnbook.sinusoidal_encoding(longest + 1, d_model, base=base)
+    close = abs(e[1:] - e[0]).mean(axis=1) < tolerance
+    return int(np.argmax(close)) + 1 if close.any() else 0
+
+
+@BANK.wrong_for("first-collision", names="another measure than the norm")
+def collision_relative(d_model, base, tolerance, longest):
+    e = attnbook.sinusoidal_encoding(longest + 1, d_model, base=base)
+    close = np.linalg.norm(e[1:] - e[0], axis=1) / np.linalg.norm(e[0]) < tolerance
+    return int(np.argmax(close)) + 1 if close.any() else 0
+
+
+@BANK.wrong_for("first-collision", names="another measure than the norm")
+def collision_of_last_pair(d_model, base, tolerance, longest):
+    e = attnbook.sinusoidal_encoding(longest + 1, d_model, base=base)
+    close = np.linalg.norm(e[1:, -2:] - e[0, -2:], axis=1) < tolerance
+    return int(np.argmax(close)) + 1 if close.any() else 0
+
+
+@BANK.wrong_for("first-collision", names="another measure than the norm")
+def collision_by_cosine(d_model, base, tolerance, longest):
+    e = attnbook.sinusoidal_encoding(longest + 1, d_model, base=base)
+    close = 1 - e[1:] @ e[0] / (e[0] @ e[0]) < tolerance
+    return int(np.argmax(close)) + 1 if close.any() else 0
+
+
+@BANK.wrong_for("first-collision", names="base is 100 here")
+def collision_of_base_100(d_model, base, tolerance, longest):
+    e = attnbook.sinusoidal_encoding(longest + 1, d_model, base=100.0)
+    close = np.linalg.norm(e[1:] - e[0], axis=1) < tolerance
+    return int(np.argmax(close)) + 1 if close.any() else 0
+
+
+@BANK.wrong_for("first-collision", symptom="result is 0, expected")
+def collision_up_to_3000(d_model, base, tolerance, longest):
+    e = attnbook.sinusoidal_encoding(min(longest, 3000) + 1, d_model, base=base)
+    close = np.linalg.norm(e[1:] - e[0], axis=1) < tolerance
     return int(np.argmax(close)) + 1 if close.any() else 0
 
 

@@ -209,10 +209,22 @@ def test_a_number_read_off_must_be_the_class_s(name, monkeypatch):
     task, rng = TASKS[name], np.random.default_rng(seeds.class_seed())
     arguments, _ = next(iter(task.cases(rng)))
     number = task.read(rng, *arguments.values())
-    judge_value(name, None, number)
-    for wrong in (number * 1.01, "text", [number, number], None if number is None else np.nan):
-        with pytest.raises(WrongAnswer, match="read off"):
-            judge_value(name, None, wrong)
+    measured = task.reference(*arguments.values())
+    judge_value(name, measured, number)
+    for wrong in (number * 1.01, "text", [number, number], np.nan, None):
+        with pytest.raises(WrongAnswer, match="read off is not the one"):
+            judge_value(name, measured, wrong)
+
+
+@pytest.mark.parametrize("name", [n for n, t in TASKS.items() if isinstance(t, Measurement)])
+def test_what_is_read_off_wrong_numbers_gets_nothing(name):
+    task, rng = TASKS[name], np.random.default_rng(seeds.class_seed())
+    arguments, _ = next(iter(task.cases(rng)))
+    number = task.read(rng, *arguments.values())
+    measured = task.reference(*arguments.values())
+    for wrong in (np.ones_like(measured), measured[:-1], None):
+        with pytest.raises(WrongAnswer, match="numbers are not right yet"):
+            judge_value(name, wrong, number)
 
 
 @one_class

@@ -227,7 +227,7 @@ FIRST_COLLISION = Task(
 
 # noisy-head
 
-SIZES = np.linspace(0, 4, 41)
+SIZES = np.linspace(0, 4, 161)
 
 
 def _noisy_cases(rng):

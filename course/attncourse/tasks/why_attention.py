@@ -168,7 +168,7 @@ LOO_ERRORS = Task(
 
 # sharp-enough
 
-SHARPNESS = np.arange(1.0, 33.0)
+SHARPNESS = np.linspace(1, 32, 249)
 
 
 def _lookup_cases(rng):

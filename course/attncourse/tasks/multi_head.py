@@ -220,6 +220,7 @@ SMALLER_LAYER = Task(
     reference=_smaller(),
     cases=_smaller_cases,
     returns=("w_q", "w_k", "w_v", "w_o"),
+    clues={"cannot reshape array": "Is w_o taken to be (d_model, d_in)? d_out need not be d_in."},
     mistakes={
         "the removed heads are zeroed: take their columns and rows away.": _zeroed,
         "these are the removed heads: keep the others.": _smaller(

@@ -264,14 +264,14 @@ def smaller_layer_keys_first(w_q, w_k, w_v, w_o, num_heads, removed):
     return w_k[:, keep], w_q[:, keep], w_v[:, keep], w_o[keep]
 
 
-@BANK.wrong_for("smaller-layer", symptom="changed in place")
+@BANK.wrong_for("smaller-layer", names="changed in place")
 def smaller_layer_sorts_the_list(w_q, w_k, w_v, w_o, num_heads, removed):
     removed.sort()
     keep = ~np.isin(np.repeat(np.arange(num_heads), w_q.shape[1] // num_heads), removed)
     return w_q[:, keep], w_k[:, keep], w_v[:, keep], w_o[keep]
 
 
-@BANK.wrong_for("smaller-layer", symptom="raised ValueError")
+@BANK.wrong_for("smaller-layer", names="d_out need not be d_in")
 def smaller_layer_back_to_d_in(w_q, w_k, w_v, w_o, num_heads, removed):
     left = [h for h in range(num_heads) if h not in removed]
     d_in, d = len(w_q), w_q.shape[1] // num_heads
@@ -279,7 +279,7 @@ def smaller_layer_back_to_d_in(w_q, w_k, w_v, w_o, num_heads, removed):
     return *columns, w_o.reshape(num_heads, d, d_in)[left].reshape(-1, d_in)
 
 
-@BANK.wrong_for("smaller-layer", symptom="raised ValueError")
+@BANK.wrong_for("smaller-layer", names="With no head removed all stays as it is")
 def smaller_layer_something_must_go(w_q, w_k, w_v, w_o, num_heads, removed):
     d = w_q.shape[1] // num_heads
     gone = np.concatenate([np.arange(h * d, (h + 1) * d) for h in removed])

@@ -279,7 +279,7 @@ def entropy_in_digits(scores, wanted):
     return w
 
 
-@BANK.wrong_for("entropy-weights", symptom="changed in place")
+@BANK.wrong_for("entropy-weights", names="changed in place")
 def entropy_in_place(scores, wanted):
     scores -= scores.max(axis=1, keepdims=True)
     low, high = np.full((len(scores), 1), -20.0), np.full((len(scores), 1), 20.0)

@@ -57,6 +57,12 @@ def test_the_tasks_are_listed_with_links_to_the_masters():
         assert f"| {link} | {' | '.join(tasks)} |\n" in PAGE
 
 
+def test_students_on_a_hub_get_the_nbgrader_that_grades():
+    pinned = (ROOT / "course/constraints.txt").read_text(encoding="utf-8")
+    (version,) = re.findall(r"pip install nbgrader==(\S+)$", PAGE, re.M)
+    assert f"\nnbgrader=={version}\n" in pinned
+
+
 # Sessions
 
 

@@ -243,3 +243,8 @@ def test_who_is_excused_in_canvas_stays_excused():
 def test_who_is_graded_but_unknown_to_canvas_is_named():
     ours = {FIRST: OURS[FIRST]._replace(students={"12345": 1.0, "999": 2.0})}
     assert "  graded, but not in Canvas's file: 999" in canvas_grades.fill(rows(), ours)[1]
+
+
+def test_who_has_handed_in_nothing_is_named_but_not_who_is_excused_or_has_a_score():
+    told = canvas_grades.fill(rows(), OURS)[1]
+    assert "  not filled, since nothing was collected: Lee, Ann (333); Müller, Zoë (222)" in told

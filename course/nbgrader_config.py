@@ -1,20 +1,19 @@
 """Set up nbgrader: this folder is the course's root, and our judge runs the tests."""
 
-import sys
 import warnings
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent
-sys.path.insert(0, str(ROOT))
+from nbgrader.converters import Autograde, GenerateAssignment, GenerateFeedback
+from nbgrader.preprocessors import Execute
 
-from attncourse.collecting import NewestUpload  # noqa: E402
-from attncourse.executing import JudgedExecute  # noqa: E402
-from attncourse.restoring import RestoreCells  # noqa: E402
-from attncourse.returning import ReleaseFeedback  # noqa: E402
-from attncourse.seeding import SetClassSeed  # noqa: E402
-from attncourse.wrapping import WrapOutput  # noqa: E402
-from nbgrader.converters import Autograde, GenerateAssignment, GenerateFeedback  # noqa: E402
-from nbgrader.preprocessors import Execute  # noqa: E402
+from course.grading.collecting import NewestUpload
+from course.grading.executing import JudgedExecute
+from course.grading.restoring import RestoreCells
+from course.grading.returning import ReleaseFeedback
+from course.grading.seeding import SetClassSeed
+from course.grading.wrapping import WrapOutput
+
+ROOT = Path(__file__).resolve().parent
 
 # SQLAlchemy says this of nbgrader's own code, whatever students hand in.
 warnings.filterwarnings("ignore", "Object of type <Submitted.*> not in session")
@@ -37,6 +36,7 @@ c.Autograde.autograde_preprocessors = [
     JudgedExecute if step is Execute else step
     for step in Autograde.autograde_preprocessors.default()
 ]
+c.JudgedExecute.course = str(ROOT)
 c.JudgedExecute.extra_arguments = ["--log-level=ERROR"]  # a kernel's warnings are about no student
 c.JudgedExecute.timeout = 30  # seconds for a cell
 c.JudgedExecute.call_timeout = 10  # seconds for one call of a student's function in a test

@@ -1,9 +1,11 @@
 """The self-check at the end of a chapter: a quiz as folds of plain HTML."""
 
-import quiz_source
 from docutils import nodes
 from docutils.parsers.rst.directives.admonitions import Admonition as BaseAdmonition
 from sphinx.util.docutils import SphinxDirective
+
+from course.chapters import by_name
+from course.quiz import read
 
 
 class quiz_choice(nodes.General, nodes.Element):
@@ -23,15 +25,15 @@ class Admonition(BaseAdmonition, SphinxDirective):
     def run(self):
         if "quiz" not in self.options.get("class", []):
             return super().run()
-        name = self.env.docname.rpartition("/")[2]
-        source = quiz_source.QUIZZES / f"{name}.txt"
-        self.env.note_dependency(str(source))
-        labels = quiz_source.sections(self.env.doc2path(self.env.docname))
+        chapter = by_name(self.env.docname.rpartition("/")[2])
+        self.env.note_dependency(str(chapter.room / "quiz.txt"))
         try:
-            quiz = quiz_source.read(name)
-            questions = [self.question(each, labels) for each in quiz.questions]
+            questions = [
+                self.question(each, chapter.sections)
+                for each in read(chapter).questions
+            ]
         except (OSError, ValueError, KeyError) as problem:
-            raise self.error(f"{source.name}: {problem!r}") from problem
+            raise self.error(f"quiz of {chapter.name}: {problem!r}") from problem
         listed = nodes.enumerated_list(
             "",
             *questions,

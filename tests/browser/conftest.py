@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import sync_playwright
-from serve import server
+
+from tools.serve import server
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "_build" / "html"

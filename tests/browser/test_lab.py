@@ -10,15 +10,15 @@ import secrets
 import shutil
 import subprocess
 import time
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from course.chapters import ROOT, chapters
+
 BOOK = ROOT / "book"
 LAB = ROOT / ".venv-lab"
-CHAPTERS = sorted(path.name for path in BOOK.glob("*.ipynb"))
+CHAPTERS = [chapter.notebook.name for chapter in chapters()]
 
 # Questions to the running JupyterLab. It knows of cells that it has not drawn yet.
 OPENED = "() => window.jupyterapp?.shell.currentWidget?.content?.model?.cells.length > 10"

@@ -7,22 +7,18 @@ Pyodide does and then let the kernel wait for ever.
 import hashlib
 import json
 import os
-import re
 import subprocess
 import zipfile
 from pathlib import Path
 
 import nbformat
 import pytest
-import yaml
 
 import attnbook
+from course.chapters import ROOT, chapters
 
-ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "_build/html"
-TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-FILES = [entry["file"] for part in TOC["parts"] for entry in part["chapters"]]
-CHAPTERS = [f"{Path(name).name}.ipynb" for name in FILES if re.search(r"/\d\d-", name)]
+CHAPTERS = [chapter.notebook.name for chapter in chapters()]
 OPENED = "02-scaled-dot-product.ipynb"
 TITLE = "Compute scaled dot-product attention"
 
@@ -59,7 +55,7 @@ def closed_site(tmp_path_factory):
     for name in needed:
         (folder / f"{name}.whl").touch()
     site = tmp_path_factory.mktemp("site")
-    command = [ROOT / ".venv-lite/bin/python", ROOT / "scripts/build_lite.py"]
+    command = [ROOT / ".venv-lite/bin/python", "-m", "tools", "lite"]
     subprocess.run([*command, site / "lite", folder], check=True, capture_output=True)
     return site
 
@@ -121,7 +117,7 @@ def test_a_given_pyodide_is_shipped_and_nothing_names_another_host(closed_site):
 
 
 def test_a_folder_that_is_no_pyodide_is_refused(tmp_path):
-    command = [ROOT / ".venv-lite/bin/python", ROOT / "scripts/build_lite.py"]
+    command = [ROOT / ".venv-lite/bin/python", "-m", "tools", "lite"]
     refused = subprocess.run(
         [*command, tmp_path / "lite", tmp_path], capture_output=True, text=True, check=False
     )

@@ -1,17 +1,15 @@
 """Every page in Chromium, in both themes, wide and on a phone: sound, visible, accessible."""
 
 from importlib.resources import files
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-import yaml
 
-ROOT = Path(__file__).resolve().parents[2]
+from course.chapters import ROOT, chapters
+
 SITE = ROOT / "_build" / "html"
 AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
-TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-CHAPTERS = [entry["file"] for entry in TOC["parts"][0]["chapters"]]
+CHAPTERS = [f"book/{chapter.name}" for chapter in chapters()]
 PAGES = sorted(
     name
     for path in SITE.rglob("*.html")

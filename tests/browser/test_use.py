@@ -2,16 +2,14 @@
 
 import re
 import zipfile
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-import yaml
 
-ROOT = Path(__file__).resolve().parents[2]
+from course.chapters import ROOT, chapters
+
 SITE = ROOT / "_build" / "html"
-TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-CHAPTERS = [entry["file"] for entry in TOC["parts"][0]["chapters"]]
+CHAPTERS = [f"book/{chapter.name}" for chapter in chapters()]
 CHAPTER = "book/02-scaled-dot-product.html"
 WORDS = {
     "book/01-why-attention": "Nadaraya",

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from pathlib import Path
 
-import grade_demo
+from course.chapters import ROOT
+from tools.assignments import stage
 
-ROOT = Path(__file__).parents[2]
 BIN = ROOT / ".venv-course" / "bin"
 PHRASE = "a phrase for this test"
 
@@ -24,7 +23,6 @@ def nbgrader(root, *arguments, phrase=PHRASE, fails=False):
 
 def begin_course(root, assignment):
     """Copy what a course is made of into a folder, and release one assignment there."""
-    for name in grade_demo.KEPT:
-        found = ROOT / "course" / name
-        (shutil.copytree if found.is_dir() else shutil.copy)(found, root / name)
+    shutil.copy(ROOT / "course/nbgrader_config.py", root)
+    stage(root)
     nbgrader(root, "generate_assignment", assignment)

@@ -9,11 +9,10 @@ import subprocess
 import zipfile
 from pathlib import Path
 
-import canvas_grades
-import grade_demo
 import pytest
-import students
-from nbgrading import BIN, ROOT, begin_course, nbgrader
+
+from tests.course.nbgrading import BIN, begin_course, nbgrader
+from tools import canvas_grades, grade_demo, students
 
 FIRST, SECOND = "assignment-01-why-attention", "assignment-02-scaled-dot-product"
 
@@ -147,7 +146,7 @@ def for_canvas(course):
     """Return the rows for Canvas, and what is told."""
     exported, new = course / "exported.csv", course / "new" / "filled.csv"
     exported.write_text(HEADED, encoding="utf-8-sig")
-    command = [BIN / "python", ROOT / "scripts" / "canvas_grades.py", exported, new, course]
+    command = [BIN / "python", "-m", "tools", "canvas_grades", exported, new, course]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     with open(new, newline="", encoding="utf-8") as file:

@@ -9,11 +9,11 @@ import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 
-import grade_demo
 import pytest
-import students
-from attncourse import confining
-from nbgrading import BIN, ROOT, begin_course, nbgrader
+
+from course.grading import confining
+from tests.course.nbgrading import BIN, ROOT, begin_course, nbgrader
+from tools import grade_demo, students
 
 ASSIGNMENT = "assignment-02-scaled-dot-product"
 DEEDS = {
@@ -22,7 +22,7 @@ DEEDS = {
     "kill": "import os, signal; os.kill(os.getppid(), signal.SIGKILL)",
     "write": "open({gradebook!r}, 'r+b').write(b'20 points')",
     "read": "import os; os.listdir({root!r})",
-    "borrow": "import sys; sys.path.append({root!r}); import attncourse.tasks",
+    "borrow": "import course.grading.judging",
     "fork": "import os, time\nfor _ in range(500):\n    if not os.fork():\n        time.sleep(600)",
 }
 
@@ -31,10 +31,10 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="the grader is not root")
 
 @pytest.fixture
 def stranger(monkeypatch, tmp_path):
-    monkeypatch.setattr(confining, "COURSE", tmp_path)
+    monkeypatch.setattr(confining, "MASTERS", tmp_path)
     (tmp_path / "gradebook.db").write_text("scores")
     (tmp_path / "gradebook.db").chmod(0o666)  # the folder alone protects it
-    found = confining.Stranger()
+    found = confining.Stranger(tmp_path)
     yield found
     found.leave()
 
@@ -89,7 +89,7 @@ def test_what_a_kernel_leaves_behind_is_ended(stranger):
 
 def why_not():
     """Say why the course's environment cannot confine kernels on this machine."""
-    asks = "from attncourse.confining import why_not; print(why_not() or '')"
+    asks = "from course.grading.confining import why_not; print(why_not() or '')"
     done = subprocess.run(
         [BIN / "python", "-c", asks], cwd=ROOT / "course", capture_output=True, text=True
     )

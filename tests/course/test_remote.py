@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from attncourse import seeds
-from attncourse.judging import judge
-from attncourse.remote import LARGEST, NoAnswer, Remote
 
 from attnbook.exercises import WrongAnswer
+from course.grading import seeds
+from course.grading.judging import judge
+from course.grading.remote import LARGEST, NoAnswer, Remote
 
 
 @pytest.fixture(autouse=True)

@@ -10,15 +10,14 @@ import json
 import re
 import subprocess
 import zipfile
-from pathlib import Path
 
-import grade_demo
 import pytest
-import students
 import yaml
-from attncourse.tasks import all_tasks
 
-ROOT = Path(__file__).parents[2]
+from course.chapters import ROOT, chapters
+from course.grading.judging import all_tasks
+from tools import grade_demo, students
+
 COURSE = ROOT / ".venv-course" / "bin" / "python"
 PLAYED = ROOT / "_build" / "grade-demo"
 EVERYBODY = students.STUDENTS | students.WRONG_STUDENTS
@@ -29,10 +28,15 @@ every_assignment = pytest.mark.parametrize("assignment", students.ASSIGNMENTS)
 
 @pytest.fixture(scope="session")
 def scores():
-    command = [COURSE, ROOT / "scripts" / "grade_demo.py", PLAYED, "all"]
-    done = subprocess.run(command, capture_output=True, text=True)
+    command = [COURSE, "-m", "tools", "grade_demo", PLAYED, "all"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads((PLAYED / "scores.json").read_text())
+
+
+def chapter_of(assignment):
+    (found,) = (chapter for chapter in chapters() if chapter.assignment == assignment)
+    return found
 
 
 def cells_of(path):
@@ -44,7 +48,7 @@ def graded(student, assignment):
 
 
 def master_of(assignment):
-    return ROOT / "course" / "source" / assignment / f"{assignment}.ipynb"
+    return chapter_of(assignment).master
 
 
 # What they get
@@ -210,7 +214,7 @@ def test_a_release_shows_no_solution_and_no_hidden_test(assignment, scores):
     assert archive.namelist() == [f"{assignment}/{assignment}.ipynb"]
     shown = json.loads(archive.read(archive.namelist()[0]))
     text = "\n".join("".join(cell["source"]) for cell in shown["cells"])
-    for word in ("BEGIN SOLUTION", "HIDDEN", "attncourse", "judge"):
+    for word in ("BEGIN SOLUTION", "HIDDEN", "grading", "judge"):
         assert word not in json.dumps(shown)
     for word in ("solution", "hidden test", "rubric", "model answer"):
         assert word not in text.lower()
@@ -237,10 +241,6 @@ def test_a_release_has_the_class_s_seed_and_not_its_phrase(assignment, scores):
 
 
 # The masters as files
-
-
-def chapter_of(assignment):
-    return ROOT / "book" / f"{assignment.removeprefix('assignment-')}.ipynb"
 
 
 def installing_cell(assignment):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 
-import grade_demo
 import pytest
-import students
 from bs4 import BeautifulSoup
-from nbgrading import begin_course, nbgrader
+
+from tests.course.nbgrading import begin_course, nbgrader
+from tools import grade_demo, students
 
 ASSIGNMENT = "assignment-02-scaled-dot-product"
 HONEST = ("perfect", "empty")

@@ -1,0 +1,38 @@
+"""What pages take from the chapters' rooms: descriptions, tables, session plans."""
+
+import re
+
+from course.chapters import ROOT, chapters
+from course.pages import MEASURED, PARTS
+
+PLACE = re.compile(r"^```\{rooms\} (\w+)\n```$", re.M)
+
+
+def describe(app, config):
+    """Give search engines the description of each chapter."""
+    described = config.html_context.setdefault("descriptions", {})
+    described |= {
+        f"book/{each.name}": each.about["description"] for each in chapters()
+    }
+
+
+def fill(app, docname, source):
+    """Put parts where a page asks for them; read it again when a room changes."""
+    if not PLACE.search(source[0]):
+        return
+    source[0] = PLACE.sub(lambda found: "\n".join(PARTS[found[1]]()), source[0])
+    for path in [ROOT / "_toc.yml", MEASURED, *files()]:
+        app.env.note_dependency(str(path))
+
+
+def files():
+    """Yield what the parts are made of."""
+    for chapter in chapters():
+        yield chapter.notebook
+        yield from chapter.room.glob("*.*")
+
+
+def setup(app):
+    app.connect("config-inited", describe)
+    app.connect("source-read", fill)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,1298 @@
+"""Answers to the exercises of the chapter Why attention?."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+import attnbook
+from course.bank import Bank
+
+BANK = Bank()
+
+
+def softmax(x):
+    e = np.exp(x - x.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+# soft-lookup: right
+
+
+@BANK.right_for("soft-lookup")
+def lookup_vectorised(query, key, value, sharpness):
+    scores = sharpness * (key @ query)
+    e = np.exp(scores - scores.max())
+    return e / e.sum() @ value
+
+
+@BANK.right_for("soft-lookup")
+def lookup_in_loops(query, key, value, sharpness):
+    scores = [sharpness * sum(a * b for a, b in zip(k, query, strict=True)) for k in key]
+    largest = max(scores)
+    weights = [math.exp(score - largest) for score in scores]
+    total = sum(weights)
+    result = [0.0] * value.shape[1]
+    for weight, item in zip(weights, value, strict=True):
+        for d, number in enumerate(item):
+            result[d] += weight / total * number
+    return result
+
+
+@BANK.right_for("soft-lookup")
+def lookup_with_einsum(query, key, value, sharpness):
+    scores = np.einsum("nd,d->n", key, query * sharpness)
+    log_weights = scores - np.logaddexp.reduce(scores)
+    return np.einsum("n,nv->v", np.exp(log_weights), value)
+
+
+@BANK.right_for("soft-lookup")
+def lookup_as_a_ratio(query, key, value, sharpness):
+    scores = key.dot(query) * sharpness
+    kernels = np.exp(scores - np.max(scores))[:, None]
+    return (kernels * value).sum(axis=0) / kernels.sum()
+
+
+@BANK.right_for("soft-lookup")
+def lookup_with_the_package(query, key, value, sharpness):
+    attend = attnbook.scaled_dot_product_attention
+    return attend(query[None], key, value, scale=sharpness).output[0]
+
+
+# soft-lookup: wrong
+
+
+@BANK.wrong_for("soft-lookup", names="sharpness makes no difference")
+def lookup_without_sharpness(query, key, value, sharpness):
+    return softmax(key @ query) @ value
+
+
+@BANK.wrong_for("soft-lookup", names="divided by the sharpness")
+def lookup_with_a_temperature(query, key, value, sharpness):
+    return softmax(key @ query / sharpness) @ value
+
+
+@BANK.wrong_for("soft-lookup", names=r"divided by sqrt\(d_k\), too")
+def lookup_scaled_as_well(query, key, value, sharpness):
+    return softmax(sharpness * (key @ query) / np.sqrt(len(query))) @ value
+
+
+@BANK.wrong_for("soft-lookup", names="sharpness multiplies the weights")
+def lookup_sharpness_after_softmax(query, key, value, sharpness):
+    return sharpness * softmax(key @ query) @ value
+
+
+@BANK.wrong_for("soft-lookup", names="power of the sharpness")
+def lookup_weights_to_a_power(query, key, value, sharpness):
+    return softmax(key @ query) ** sharpness @ value
+
+
+@BANK.wrong_for("soft-lookup", names="softmax is taken twice")
+def lookup_sharpened_after_softmax(query, key, value, sharpness):
+    weights = softmax(key @ query)
+    return softmax(sharpness * weights) @ value
+
+
+@BANK.wrong_for("soft-lookup", names="sharpness makes no difference: multiply")
+def lookup_sharpness_added(query, key, value, sharpness):
+    return softmax(key @ query + sharpness) @ value
+
+
+@BANK.wrong_for("soft-lookup", names="the best key alone")
+def lookup_hard(query, key, value, sharpness):
+    return value[np.argmax(key @ query)]
+
+
+@BANK.wrong_for("soft-lookup", names="plain mean")
+def lookup_mean(query, key, value, sharpness):
+    return np.mean(value, axis=0)
+
+
+@BANK.wrong_for("soft-lookup", names="an axis of length 1")
+def lookup_softmax_over_the_only_query(query, key, value, sharpness):
+    scores = sharpness * key @ query[:, None]  # one column
+    return (softmax(scores) * value).sum(axis=0)
+
+
+@BANK.wrong_for("soft-lookup", names="softmax is missing")
+def lookup_without_softmax(query, key, value, sharpness):
+    return sharpness * (key @ query) @ value
+
+
+@BANK.wrong_for("soft-lookup", names="exponential is missing")
+def lookup_without_exp(query, key, value, sharpness):
+    scores = sharpness * (key @ query)
+    return scores / scores.sum() @ value
+
+
+@BANK.wrong_for("soft-lookup", names="sigmoids")
+def lookup_with_sigmoids(query, key, value, sharpness):
+    gates = 1 / (1 + np.exp(-sharpness * (key @ query)))
+    return gates @ value
+
+
+@BANK.wrong_for("soft-lookup", names="bare exponentials")
+def lookup_without_sum(query, key, value, sharpness):
+    return np.exp(sharpness * (key @ query)) @ value
+
+
+@BANK.wrong_for("soft-lookup", names="exponentials are not divided")
+def lookup_maximum_without_sum(query, key, value, sharpness):
+    scores = sharpness * (key @ query)
+    return np.exp(scores - scores.max()) @ value
+
+
+@BANK.wrong_for("soft-lookup", names="divided by the number of items")
+def lookup_averages_twice(query, key, value, sharpness):
+    weights = softmax(sharpness * (key @ query))
+    return (weights[:, None] * value).mean(axis=0)
+
+
+@BANK.wrong_for("soft-lookup", names="cosines")
+def lookup_by_cosine(query, key, value, sharpness):
+    unit_key = key / np.linalg.norm(key, axis=1, keepdims=True)
+    return softmax(sharpness * unit_key @ (query / np.linalg.norm(query))) @ value
+
+
+@BANK.wrong_for("soft-lookup", names="squared distances")
+def lookup_by_squared_distance(query, key, value, sharpness):
+    distances = ((key - query) ** 2).sum(axis=1)
+    return softmax(-sharpness * distances) @ value
+
+
+@BANK.wrong_for("soft-lookup", names="scores are distances")
+def lookup_by_distance(query, key, value, sharpness):
+    return softmax(-sharpness * np.sqrt(((key - query) ** 2).sum(axis=1))) @ value
+
+
+@BANK.wrong_for("soft-lookup", names="sign of the scores is turned")
+def lookup_sign_turned(query, key, value, sharpness):
+    return softmax(-sharpness * (key @ query)) @ value
+
+
+@BANK.wrong_for("soft-lookup", names="mix the keys")
+def lookup_mixes_keys(query, key, value, sharpness):
+    return softmax(sharpness * (key @ query)) @ key
+
+
+@BANK.wrong_for("soft-lookup", names="these are the weights")
+def lookup_returns_weights(query, key, value, sharpness):
+    return softmax(sharpness * (key @ query))
+
+
+@BANK.wrong_for("soft-lookup", names="subtract the largest exponent first")
+def lookup_without_maximum(query, key, value, sharpness):
+    e = np.exp(sharpness * (key @ query))
+    return e @ value / e.sum()
+
+
+@BANK.wrong_for("soft-lookup", names="NaN was set to 0")
+def lookup_without_maximum_nan_to_num(query, key, value, sharpness):
+    e = np.exp(sharpness * (key @ query))
+    return np.nan_to_num(e / e.sum()) @ value
+
+
+@BANK.wrong_for("soft-lookup", names="beyond the reach of exp")
+def lookup_clipped(query, key, value, sharpness):
+    e = np.exp(np.clip(sharpness * (key @ query), -700, 700))
+    return e @ value / e.sum()
+
+
+@BANK.wrong_for("soft-lookup", names="type")
+def lookup_into_zeros_like(query, key, value, sharpness):
+    result = np.zeros_like(value[0])
+    weights = softmax(sharpness * (key @ query))
+    for d in range(value.shape[1]):
+        result[d] = weights @ value[:, d]
+    return result
+
+
+@BANK.wrong_for("soft-lookup", names="changed in place")
+def lookup_sharpens_the_query_in_place(query, key, value, sharpness):
+    query[:] = query * sharpness
+    return softmax(key @ query) @ value
+
+
+@BANK.wrong_for("soft-lookup", names="is a return missing")
+def lookup_without_return(query, key, value, sharpness):
+    softmax(sharpness * (key @ query)) @ value
+
+
+@BANK.wrong_for("soft-lookup", names="a row for each item")
+def lookup_with_a_transposed_key(query, key, value, sharpness):
+    return softmax(sharpness * (key.T @ query)) @ value
+
+
+@BANK.wrong_for("soft-lookup", symptom=r"the shape of result is \(1, 3\), expected \(3,\)")
+def lookup_keeps_the_query_axis(query, key, value, sharpness):
+    return softmax(sharpness * (query[None] @ key.T)) @ value
+
+
+@BANK.wrong_for("soft-lookup", symptom="stray comma")
+def lookup_with_a_stray_comma(query, key, value, sharpness):
+    return (softmax(sharpness * (key @ query)) @ value,)
+
+
+@BANK.wrong_for("soft-lookup", symptom=r"result\[\d\] is .*, expected")
+def lookup_base_two(query, key, value, sharpness):
+    e = 2 ** (sharpness * (key @ query))
+    return e / e.sum() @ value
+
+
+# recall: right
+
+
+@BANK.right_for("recall")
+def recall_with_lstsq(states, wanted):
+    half = len(states) // 2
+    inputs = np.hstack([states, np.ones((len(states), 1))])
+    weights, *_ = np.linalg.lstsq(inputs[:half], wanted[:half], rcond=None)
+    return np.corrcoef(inputs[half:] @ weights, wanted[half:])[0, 1] ** 2
+
+
+@BANK.right_for("recall")
+def recall_by_normal_equations(states, wanted):
+    half = len(states) // 2
+    known = np.column_stack([np.ones(half), states[:half]])
+    intercept, *weights = np.linalg.solve(known.T @ known, known.T @ wanted[:half])
+    predicted = intercept + states[half:] @ np.array(weights)
+    p, w = predicted - predicted.mean(), wanted[half:] - wanted[half:].mean()
+    return (p @ w) ** 2 / ((p @ p) * (w @ w))
+
+
+@BANK.right_for("recall")
+def recall_centred(states, wanted):
+    half = len(states) // 2
+    mean = states[:half].mean(axis=0)
+    weights = np.linalg.pinv(states[:half] - mean) @ (wanted[:half] - wanted[:half].mean())
+    predicted = (states[half:] - mean) @ weights  # a shift leaves a correlation as it is
+    return float(np.corrcoef(predicted, wanted[half:])[1, 0] ** 2)
+
+
+@BANK.right_for("recall")
+def recall_by_qr(states, wanted):
+    half = len(states) // 2
+    inputs = np.insert(states, 0, 1, axis=1)
+    q, r = np.linalg.qr(inputs[:half])
+    predicted = inputs[half:] @ np.linalg.solve(r, q.T @ wanted[:half])
+    return np.cov(predicted, wanted[half:])[0, 1] ** 2 / (
+        predicted.var(ddof=1) * wanted[half:].var(ddof=1)
+    )
+
+
+@BANK.right_for("recall")
+def recall_in_a_class(states, wanted):
+    class Linear:
+        def fit(self, x, y):
+            x = np.c_[np.ones(len(x)), x]
+            self.coefficients = np.linalg.lstsq(x, y)[0]
+            return self
+
+        def predict(self, x):
+            return self.coefficients[0] + x @ self.coefficients[1:]
+
+    half = len(wanted) // 2
+    predicted = Linear().fit(states[:half], wanted[:half]).predict(states[half:])
+    # The R^2 of the best line through the points (predicted, wanted).
+    slope, intercept = np.polyfit(predicted, wanted[half:], 1)
+    left = wanted[half:] - (slope * predicted + intercept)
+    return 1 - (left**2).sum() / ((wanted[half:] - wanted[half:].mean()) ** 2).sum()
+
+
+# recall: wrong
+
+
+def with_ones(states):
+    return np.column_stack([states, np.ones(len(states))])
+
+
+def read_out(states, wanted):
+    return np.linalg.lstsq(states, wanted, rcond=None)[0]
+
+
+def squared_correlation(a, b):
+    return np.corrcoef(a, b)[0, 1] ** 2
+
+
+def second_half(states, wanted):
+    """Return the right prediction of the second half, and what was wanted."""
+    half = len(states) // 2
+    inputs = with_ones(states)
+    return inputs[half:] @ read_out(inputs[:half], wanted[:half]), wanted[half:]
+
+
+@BANK.wrong_for("recall", names="fitted and scored on all steps")
+def recall_on_the_steps_of_the_fit(states, wanted):
+    inputs = with_ones(states)
+    return squared_correlation(inputs @ read_out(inputs, wanted), wanted)
+
+
+@BANK.wrong_for("recall", names="score on the first half")
+def recall_scored_on_the_first_half(states, wanted):
+    half = len(states) // 2
+    inputs = with_ones(states)[:half]
+    return squared_correlation(inputs @ read_out(inputs, wanted[:half]), wanted[:half])
+
+
+@BANK.wrong_for("recall", names="score on the first half")
+def recall_from_the_residuals_of_the_fit(states, wanted):
+    half = len(states) // 2
+    _, left, *_ = np.linalg.lstsq(with_ones(states)[:half], wanted[:half], rcond=None)
+    return 1 - left[0] / (half * wanted[:half].var())
+
+
+@BANK.wrong_for("recall", names="second half is part of the fit")
+def recall_fitted_on_all(states, wanted):
+    half = len(states) // 2
+    inputs = with_ones(states)
+    predicted = inputs @ read_out(inputs, wanted)
+    return squared_correlation(predicted[half:], wanted[half:])
+
+
+@BANK.wrong_for("recall", names="fitted and scored on the second half")
+def recall_fitted_on_the_second_half(states, wanted):
+    half = len(states) // 2
+    inputs = with_ones(states)[half:]
+    return squared_correlation(inputs @ read_out(inputs, wanted[half:]), wanted[half:])
+
+
+@BANK.wrong_for("recall", names="halves are swapped")
+def recall_halves_swapped(states, wanted):
+    half = len(states) // 2
+    inputs = with_ones(states)
+    predicted = inputs[:half] @ read_out(inputs[half:], wanted[half:])
+    return squared_correlation(predicted, wanted[:half])
+
+
+@BANK.wrong_for("recall", names="score is over all steps")
+def recall_scored_on_all(states, wanted):
+    half = len(states) // 2
+    inputs = with_ones(states)
+    return squared_correlation(inputs @ read_out(inputs[:half], wanted[:half]), wanted)
+
+
+@BANK.wrong_for("recall", names="even and the odd steps")
+def recall_every_other_step(states, wanted):
+    weights = read_out(with_ones(states)[::2], wanted[::2])
+    return squared_correlation(with_ones(states)[1::2] @ weights, wanted[1::2])
+
+
+@BANK.wrong_for("recall", names="one too long")
+def recall_half_rounded_up(states, wanted):
+    half = math.ceil(len(states) / 2)
+    weights = read_out(with_ones(states)[:half], wanted[:half])
+    return squared_correlation(with_ones(states)[half:] @ weights, wanted[half:])
+
+
+@BANK.wrong_for("recall", names="correlation is not squared")
+def recall_not_squared(states, wanted):
+    return np.corrcoef(*second_half(states, wanted))[0, 1]
+
+
+@BANK.wrong_for("recall", names="squared twice")
+def recall_squared_twice(states, wanted):
+    return squared_correlation(*second_half(states, wanted)) ** 2
+
+
+@BANK.wrong_for("recall", names="1 - SSE / SST")
+def recall_as_explained_variance(states, wanted):
+    p, w = second_half(states, wanted)
+    return 1 - ((p - w) ** 2).mean() / w.var()
+
+
+@BANK.wrong_for("recall", names="this is a mean squared error")
+def recall_as_error(states, wanted):
+    p, w = second_half(states, wanted)
+    return np.mean((p - w) ** 2)
+
+
+@BANK.wrong_for("recall", names="root of a mean squared error")
+def recall_as_root_of_the_error(states, wanted):
+    p, w = second_half(states, wanted)
+    return np.sqrt(np.mean((p - w) ** 2))
+
+
+@BANK.wrong_for("recall", names="this is a covariance")
+def recall_as_covariance(states, wanted):
+    return np.cov(*second_half(states, wanted))[0, 1]
+
+
+@BANK.wrong_for("recall", names="squared covariance")
+def recall_as_squared_covariance(states, wanted):
+    return np.cov(*second_half(states, wanted))[0, 1] ** 2
+
+
+@BANK.wrong_for("recall", names="squared cosine")
+def recall_as_squared_cosine(states, wanted):
+    p, w = second_half(states, wanted)
+    return (p @ w / np.linalg.norm(p) / np.linalg.norm(w)) ** 2
+
+
+@BANK.wrong_for("recall", names="right or wrong: correlate")
+def recall_as_share_of_variance(states, wanted):
+    p, w = second_half(states, wanted)
+    return p.var() / w.var()
+
+
+@BANK.wrong_for("recall", names=r"2 x 2 matrix of squared correlations")
+def recall_as_matrix(states, wanted):
+    return np.corrcoef(*second_half(states, wanted)) ** 2
+
+
+@BANK.wrong_for("recall", names=r"2 x 2 matrix of correlations")
+def recall_as_matrix_not_squared(states, wanted):
+    return np.corrcoef(*second_half(states, wanted))
+
+
+@BANK.wrong_for("recall", names="this is the prediction")
+def recall_returns_the_prediction(states, wanted):
+    return second_half(states, wanted)[0]
+
+
+@BANK.wrong_for("recall", names="intercept is missing")
+def recall_without_intercept(states, wanted):
+    half = len(states) // 2
+    predicted = states[half:] @ read_out(states[:half], wanted[:half])
+    return squared_correlation(predicted, wanted[half:])
+
+
+@BANK.wrong_for("recall", names="wanted keeps its own")
+def recall_centres_the_states_only(states, wanted):
+    half = len(states) // 2
+    centred = states - states.mean(axis=0)
+    predicted = centred[half:] @ read_out(centred[:half], wanted[:half])
+    return squared_correlation(predicted, wanted[half:])
+
+
+@BANK.wrong_for("recall", names="best single unit")
+def recall_of_the_best_unit(states, wanted):
+    half = len(states) // 2
+    return max(squared_correlation(s, wanted[half:]) for s in states[half:].T)
+
+
+@BANK.wrong_for("recall", names="plain mean of the units")
+def recall_of_the_mean_unit(states, wanted):
+    half = len(states) // 2
+    return squared_correlation(states[half:].mean(axis=1), wanted[half:])
+
+
+@BANK.wrong_for("recall", names="penalty of 1")
+def recall_by_ridge_regression(states, wanted):
+    half = len(states) // 2
+    x, y = states[:half], wanted[:half]
+    centred = x - x.mean(axis=0)
+    penalised = centred.T @ centred + np.eye(states.shape[1])
+    weights = np.linalg.solve(penalised, centred.T @ (y - y.mean()))
+    return squared_correlation(states[half:] @ weights, wanted[half:])
+
+
+@BANK.wrong_for("recall", names="changed in place")
+def recall_centres_in_place(states, wanted):
+    half = len(states) // 2
+    states -= states[:half].mean(axis=0)
+    weights = read_out(states[:half], wanted[:half] - wanted[:half].mean())
+    return squared_correlation(states[half:] @ weights, wanted[half:])
+
+
+@BANK.wrong_for("recall", names="is a return missing")
+def recall_without_return(states, wanted):
+    recall_with_lstsq(states, wanted)
+
+
+@BANK.wrong_for("recall", names="is a number rounded")
+def recall_rounded(states, wanted):
+    return round(recall_with_lstsq(states, wanted), 3)
+
+
+@BANK.wrong_for("recall", symptom="raised ValueError")
+def recall_keeps_all_of_lstsq(states, wanted):
+    half = len(states) // 2
+    weights = np.linalg.lstsq(with_ones(states)[:half], wanted[:half], rcond=None)
+    return squared_correlation(with_ones(states)[half:] @ weights, wanted[half:])
+
+
+@BANK.wrong_for("recall", names="both halves of the states")
+def recall_forgets_the_ones_of_the_second_half(states, wanted):
+    half = len(states) // 2
+    weights = read_out(with_ones(states)[:half], wanted[:half])
+    return squared_correlation(states[half:] @ weights, wanted[half:])
+
+
+@BANK.wrong_for("recall", symptom=r"result is .*, expected")
+def recall_shuffled(states, wanted):
+    order = np.random.default_rng(0).permutation(len(states))
+    return recall_with_lstsq(states[order], wanted[order])
+
+
+@BANK.wrong_for("recall", symptom=r"shape of result is \(1,\)")
+def recall_in_a_list(states, wanted):
+    return [recall_with_lstsq(states, wanted)]
+
+
+# state-jacobian: right
+
+
+@BANK.right_for("state-jacobian")
+def jacobian_with_diag(w, states):
+    jacobian = np.eye(len(w))
+    for h in states:
+        jacobian = np.diag(1 - h**2) @ w.T @ jacobian
+    return jacobian
+
+
+@BANK.right_for("state-jacobian")
+def jacobian_from_the_last_step(w, states):
+    jacobian = np.eye(len(w))
+    for h in states[::-1]:
+        jacobian = jacobian @ ((1 - h**2)[:, None] * w.T)
+    return jacobian
+
+
+@BANK.right_for("state-jacobian")
+def jacobian_in_loops(w, states):
+    units = len(w)
+    change = [[float(i == j) for j in range(units)] for i in range(units)]
+    for h in states:
+        change = [
+            [
+                (1 - h[i] ** 2) * sum(w[m, i] * change[m][j] for m in range(units))
+                for j in range(units)
+            ]
+            for i in range(units)
+        ]
+    return change
+
+
+@BANK.right_for("state-jacobian")
+def jacobian_with_row_vectors(w, states):
+    # Row j is the change of all of h_t when h_0[j] changes: it moves as a state does, times w.
+    rows = np.eye(w.shape[0])
+    for h in states:
+        rows = rows @ w * (1 - h * h)
+    return rows.T
+
+
+@BANK.right_for("state-jacobian")
+def jacobian_with_einsum(w, states):
+    steps = np.einsum("ti,ji->tij", 1 / np.cosh(np.arctanh(states)) ** 2, w)
+    result = steps[0]
+    for step in steps[1:]:
+        result = np.einsum("ij,jk->ik", step, result)
+    return result
+
+
+@BANK.right_for("state-jacobian")
+def jacobian_by_small_changes(w, states):
+    sums = np.arctanh(states)
+    columns = []
+    for j in range(len(w)):
+        ends = []
+        for small in (1e-5, -1e-5):
+            change = small * np.eye(len(w))[j]
+            for total, h in zip(sums, states, strict=True):
+                change = np.tanh(total + change @ w) - h
+            ends.append(change)
+        columns.append((ends[0] - ends[1]) / 2e-5)
+    return np.transpose(columns)
+
+
+# state-jacobian: wrong
+
+
+def chain(steps):
+    """Multiply matrices, the last leftmost."""
+    result = np.eye(len(steps[0]))
+    for step in steps:
+        result = step @ result
+    return result
+
+
+@BANK.wrong_for("state-jacobian", names="order is reversed: the step of the latest")
+def jacobian_earliest_leftmost(w, states):
+    jacobian = np.eye(len(w))
+    for h in states:
+        jacobian = jacobian @ np.diag(1 - h**2) @ w.T
+    return jacobian
+
+
+@BANK.wrong_for("state-jacobian", names="w is not transposed: J")
+def jacobian_without_transpose(w, states):
+    return chain([np.diag(1 - h**2) @ w for h in states])
+
+
+@BANK.wrong_for("state-jacobian", names="reversed and w is not transposed")
+def jacobian_reversed_without_transpose(w, states):
+    return chain([np.diag(1 - h**2) @ w for h in states[::-1]])
+
+
+@BANK.wrong_for("state-jacobian", names="this is the transpose")
+def jacobian_transposed(w, states):
+    jacobian = np.eye(len(w))
+    for h in states:
+        jacobian = jacobian @ w @ np.diag(1 - h**2)
+    return jacobian
+
+
+@BANK.wrong_for("state-jacobian", names="derivative of tanh is left out")
+def jacobian_of_a_linear_network(w, states):
+    return np.linalg.matrix_power(w.T, len(states))
+
+
+@BANK.wrong_for("state-jacobian", names="power of w")
+def jacobian_as_a_power(w, states):
+    return np.linalg.matrix_power(w, len(states))
+
+
+@BANK.wrong_for("state-jacobian", names="not 1 - h")
+def jacobian_with_one_minus_h(w, states):
+    return chain([np.diag(1 - h) @ w.T for h in states])
+
+
+@BANK.wrong_for("state-jacobian", names=r"1 - h\*\*2, not h\*\*2")
+def jacobian_with_h_squared(w, states):
+    return chain([np.diag(h**2) @ w.T for h in states])
+
+
+@BANK.wrong_for("state-jacobian", names="sign of the derivative is turned")
+def jacobian_with_the_sign_turned(w, states):
+    return chain([np.diag(h**2 - 1) @ w.T for h in states])
+
+
+@BANK.wrong_for("state-jacobian", names="tanh is taken once more")
+def jacobian_tanh_of_the_states(w, states):
+    return chain([np.diag(1 - np.tanh(h) ** 2) @ w.T for h in states])
+
+
+@BANK.wrong_for("state-jacobian", names="derivative of a sigmoid")
+def jacobian_of_sigmoids(w, states):
+    return chain([np.diag(h * (1 - h)) @ w.T for h in states])
+
+
+@BANK.wrong_for("state-jacobian", names="take the derivative")
+def jacobian_times_the_state(w, states):
+    return chain([np.diag(h) @ w.T for h in states])
+
+
+@BANK.wrong_for("state-jacobian", names=r"multiplies the columns of w.T: it")
+def jacobian_broadcast_over_columns(w, states):
+    jacobian = np.eye(len(w))
+    for h in states:
+        jacobian = ((1 - h**2) * w.T) @ jacobian
+    return jacobian
+
+
+@BANK.wrong_for("state-jacobian", names="columns of w.T, and the order is reversed")
+def jacobian_broadcast_over_columns_reversed(w, states):
+    return chain([w.T @ np.diag(1 - h**2) for h in states[::-1]])
+
+
+@BANK.wrong_for("state-jacobian", names="entry by entry: use")
+def jacobian_elementwise(w, states):
+    jacobian = np.ones_like(w)
+    for h in states:
+        jacobian = jacobian * ((1 - h**2)[:, None] * w.T)
+    return jacobian
+
+
+@BANK.wrong_for("state-jacobian", names="entry by entry, from the identity")
+def jacobian_elementwise_from_the_identity(w, states):
+    jacobian = np.eye(len(w))
+    for h in states:
+        jacobian *= (1 - h**2)[:, None] * w.T
+    return jacobian
+
+
+@BANK.wrong_for("state-jacobian", names="added up")
+def jacobian_summed(w, states):
+    return sum(np.diag(1 - h**2) @ w.T for h in states)
+
+
+@BANK.wrong_for("state-jacobian", names="starts from ones")
+def jacobian_from_ones(w, states):
+    jacobian = np.ones(w.shape)
+    for h in states:
+        jacobian = np.diag(1 - h**2) @ w.T @ jacobian
+    return jacobian
+
+
+@BANK.wrong_for("state-jacobian", names="all zeros")
+def jacobian_from_zeros(w, states):
+    jacobian = np.zeros(w.shape)
+    for h in states:
+        jacobian = np.diag(1 - h**2) @ w.T @ jacobian
+    return jacobian
+
+
+@BANK.wrong_for("state-jacobian", names="once more than there are steps")
+def jacobian_of_the_inputs_of_the_next_step(w, states):
+    return w.T @ jacobian_with_diag(w, states)
+
+
+@BANK.wrong_for("state-jacobian", names="one step too many")
+def jacobian_with_the_first_step_twice(w, states):
+    jacobian = np.diag(1 - states[0] ** 2) @ w.T
+    for h in states:
+        jacobian = np.diag(1 - h**2) @ w.T @ jacobian
+    return jacobian
+
+
+@BANK.wrong_for("state-jacobian", names="first state is left out")
+def jacobian_from_the_second_state(w, states):
+    return jacobian_with_diag(w, states[1:])
+
+
+@BANK.wrong_for("state-jacobian", names="last state is left out")
+def jacobian_without_the_last_state(w, states):
+    jacobian = np.eye(len(w))
+    for t in range(len(states) - 1):
+        jacobian = np.diag(1 - states[t] ** 2) @ w.T @ jacobian
+    return jacobian
+
+
+@BANK.wrong_for("state-jacobian", names="step of the last state alone")
+def jacobian_overwritten(w, states):
+    for h in states:
+        jacobian = np.diag(1 - h**2) @ w.T
+    return jacobian
+
+
+@BANK.wrong_for("state-jacobian", names="step of the first state alone")
+def jacobian_returned_too_early(w, states):
+    for h in states:
+        return np.diag(1 - h**2) @ w.T
+
+
+@BANK.wrong_for("state-jacobian", names="steps one by one")
+def jacobian_of_each_step(w, states):
+    return (1 - states[:, :, None] ** 2) * w.T
+
+
+@BANK.wrong_for("state-jacobian", names="is a return missing")
+def jacobian_without_return(w, states):
+    jacobian_with_diag(w, states)
+
+
+@BANK.wrong_for("state-jacobian", names="changed in place")
+def jacobian_derivatives_in_place(w, states):
+    states **= 2
+    return chain([np.diag(1 - h) @ w.T for h in states])
+
+
+@BANK.wrong_for("state-jacobian", names="a row for each step")
+def jacobian_of_columns(w, states):
+    jacobian = np.eye(len(w))
+    for h in states.T:
+        jacobian = np.diag(1 - h**2) @ w.T @ jacobian
+    return jacobian
+
+
+@BANK.wrong_for("state-jacobian", symptom=r"shape of result is \(\), expected \(3, 3\)")
+def jacobian_norm(w, states):
+    return np.linalg.norm(jacobian_with_diag(w, states))
+
+
+@BANK.wrong_for("state-jacobian", symptom=r"shape of result is \(3,\)")
+def jacobian_diagonal(w, states):
+    return np.diag(jacobian_with_diag(w, states))
+
+
+# kernel-regression: right
+
+
+def exponents(x_query, x, bandwidth):
+    return -((x_query[:, None] - x[None, :]) ** 2) / (2 * bandwidth**2)
+
+
+@BANK.right_for("kernel-regression")
+def regression_by_softmax(x_query, x, y, bandwidth):
+    return softmax(exponents(x_query, x, bandwidth)) @ y
+
+
+@BANK.right_for("kernel-regression")
+def regression_in_loops(x_query, x, y, bandwidth):
+    result = []
+    for q in x_query:
+        powers = [-(((q - point) / bandwidth) ** 2) / 2 for point in x]
+        kernels = [math.exp(power - max(powers)) for power in powers]
+        result.append(sum(k * value for k, value in zip(kernels, y, strict=True)) / sum(kernels))
+    return result
+
+
+@BANK.right_for("kernel-regression")
+def regression_with_logarithms(x_query, x, y, bandwidth):
+    powers = -0.5 * (np.subtract.outer(x_query, x) / bandwidth) ** 2
+    log_weights = powers - np.logaddexp.reduce(powers, axis=1, keepdims=True)
+    return np.einsum("mn,n->m", np.exp(log_weights), y)
+
+
+@BANK.right_for("kernel-regression")
+def regression_with_points_as_rows(x_query, x, y, bandwidth):
+    squares = (x[:, None] - x_query) ** 2
+    kernels = np.exp((squares.min(axis=0) - squares) / (2 * bandwidth**2))
+    return (kernels * y[:, None]).sum(axis=0) / kernels.sum(axis=0)
+
+
+@BANK.right_for("kernel-regression")
+def regression_as_attention_of_the_package(x_query, x, y, bandwidth):
+    # x_query**2 is the same for all keys and drops out of the softmax.
+    query = np.stack([x_query, np.ones(len(x_query))], axis=1)
+    key = np.stack([x, -(x**2) / 2], axis=1)
+    attend = attnbook.scaled_dot_product_attention
+    return attend(query, key, y[:, None], scale=bandwidth**-2.0).output[:, 0]
+
+
+# kernel-regression: wrong
+
+
+def regress(kernels, y):
+    return kernels @ y / kernels.sum(axis=1)
+
+
+@BANK.wrong_for("kernel-regression", names="not squared, only its size")
+def regression_absolute_distance(x_query, x, y, bandwidth):
+    distances = np.abs(x_query[:, None] - x)
+    return regress(np.exp(-distances / (2 * bandwidth**2)), y)
+
+
+@BANK.wrong_for("kernel-regression", names="its sign counts")
+def regression_signed_distance(x_query, x, y, bandwidth):
+    return regress(np.exp(-(x_query[:, None] - x) / (2 * bandwidth**2)), y)
+
+
+@BANK.wrong_for("kernel-regression", names="Laplace kernel")
+def regression_laplace(x_query, x, y, bandwidth):
+    return regress(np.exp(-np.abs(x_query[:, None] - x) / bandwidth), y)
+
+
+@BANK.wrong_for("kernel-regression", names="the 2 is missing")
+def regression_without_two(x_query, x, y, bandwidth):
+    return regress(np.exp(-(((x_query[:, None] - x) / bandwidth) ** 2)), y)
+
+
+@BANK.wrong_for("kernel-regression", names="bandwidth is not squared")
+def regression_bandwidth_not_squared(x_query, x, y, bandwidth):
+    return regress(np.exp(-((x_query[:, None] - x) ** 2) / (2 * bandwidth)), y)
+
+
+@BANK.wrong_for("kernel-regression", names="the 2 is squared")
+def regression_two_squared(x_query, x, y, bandwidth):
+    return regress(np.exp(-(((x_query[:, None] - x) / (2 * bandwidth)) ** 2)), y)
+
+
+@BANK.wrong_for("kernel-regression", names="parentheses are missing")
+def regression_precedence(x_query, x, y, bandwidth):
+    return regress(np.exp(-((x_query[:, None] - x) ** 2) / 2 * bandwidth**2), y)
+
+
+@BANK.wrong_for("kernel-regression", names="bandwidth makes no difference")
+def regression_without_bandwidth(x_query, x, y, bandwidth):
+    return regress(np.exp(-0.5 * (x_query[:, None] - x) ** 2), y)
+
+
+@BANK.wrong_for("kernel-regression", names="exponential is missing")
+def regression_without_exp(x_query, x, y, bandwidth):
+    scores = exponents(x_query, x, bandwidth)
+    return scores @ y / scores.sum(axis=1)
+
+
+@BANK.wrong_for("kernel-regression", names="minus sign is missing")
+def regression_without_minus(x_query, x, y, bandwidth):
+    return softmax(-exponents(x_query, x, bandwidth)) @ y
+
+
+@BANK.wrong_for("kernel-regression", names="this is a box")
+def regression_box(x_query, x, y, bandwidth):
+    near = np.abs(x_query[:, None] - x) < bandwidth
+    return near @ y / near.sum(axis=1)
+
+
+@BANK.wrong_for("kernel-regression", names="inverse squared distances")
+def regression_inverse_squares(x_query, x, y, bandwidth):
+    return regress((x_query[:, None] - x) ** -2.0, y)
+
+
+@BANK.wrong_for("kernel-regression", names="weights are inverse distances")
+def regression_inverse_distances(x_query, x, y, bandwidth):
+    return regress(1 / abs(x_query[:, None] - x), y)
+
+
+@BANK.wrong_for("kernel-regression", names="sum over the queries")
+def regression_normalised_over_queries(x_query, x, y, bandwidth):
+    kernels = np.exp(exponents(x_query, x, bandwidth))
+    return kernels / kernels.sum(axis=0) @ y
+
+
+@BANK.wrong_for("kernel-regression", names="sum over the whole array")
+def regression_normalised_over_everything(x_query, x, y, bandwidth):
+    kernels = np.exp(exponents(x_query, x, bandwidth))
+    return kernels / kernels.sum() @ y
+
+
+@BANK.wrong_for("kernel-regression", names="not divided by their sum")
+def regression_not_normalised(x_query, x, y, bandwidth):
+    return np.exp(exponents(x_query, x, bandwidth)) @ y
+
+
+@BANK.wrong_for("kernel-regression", names="divided by the number of points")
+def regression_mean_of_products(x_query, x, y, bandwidth):
+    return (np.exp(exponents(x_query, x, bandwidth)) * y).mean(axis=1)
+
+
+@BANK.wrong_for("kernel-regression", names="Gaussian densities")
+def regression_with_densities(x_query, x, y, bandwidth):
+    kernels = np.exp(exponents(x_query, x, bandwidth)) / (bandwidth * np.sqrt(2 * np.pi))
+    return kernels @ y
+
+
+@BANK.wrong_for("kernel-regression", names="density of the points")
+def regression_density(x_query, x, y, bandwidth):
+    kernels = np.exp(exponents(x_query, x, bandwidth)).sum(axis=1)
+    return kernels / (len(x) * bandwidth * math.sqrt(2 * math.pi))
+
+
+@BANK.wrong_for("kernel-regression", names="nearest point alone")
+def regression_nearest(x_query, x, y, bandwidth):
+    return np.array([y[np.argmin(np.abs(x - q))] for q in x_query])
+
+
+@BANK.wrong_for("kernel-regression", names="plain mean of y")
+def regression_mean(x_query, x, y, bandwidth):
+    return [y.mean()] * len(x_query)
+
+
+@BANK.wrong_for("kernel-regression", names="straight line between neighbours")
+def regression_interpolated(x_query, x, y, bandwidth):
+    order = x.argsort()
+    return np.interp(x_query, x[order], y[order])
+
+
+@BANK.wrong_for("kernel-regression", names="weights mix x")
+def regression_of_x(x_query, x, y, bandwidth):
+    return softmax(exponents(x_query, x, bandwidth)) @ x
+
+
+@BANK.wrong_for("kernel-regression", names="read off at x")
+def regression_at_the_data(x_query, x, y, bandwidth):
+    return softmax(exponents(x, x, bandwidth)) @ y
+
+
+@BANK.wrong_for("kernel-regression", names="these are the weights")
+def regression_weights(x_query, x, y, bandwidth):
+    return softmax(exponents(x_query, x, bandwidth))
+
+
+@BANK.wrong_for("kernel-regression", names="0 / 0 is NaN")
+def regression_naive(x_query, x, y, bandwidth):
+    return regress(np.exp(exponents(x_query, x, bandwidth)), y)
+
+
+@BANK.wrong_for("kernel-regression", names="0 / 0 is NaN: subtract from each row")
+def regression_with_one_maximum(x_query, x, y, bandwidth):
+    powers = exponents(x_query, x, bandwidth)
+    return regress(np.exp(powers - powers.max()), y)
+
+
+@BANK.wrong_for("kernel-regression", names="small number in the denominator")
+def regression_with_epsilon(x_query, x, y, bandwidth):
+    kernels = np.exp(exponents(x_query, x, bandwidth))
+    return kernels @ y / (kernels.sum(axis=1) + 1e-8)
+
+
+@BANK.wrong_for("kernel-regression", names="or nan_to_num")
+def regression_with_nan_to_num(x_query, x, y, bandwidth):
+    return np.nan_to_num(regress(np.exp(exponents(x_query, x, bandwidth)), y))
+
+
+@BANK.wrong_for("kernel-regression", names="mean of y takes its place")
+def regression_falls_back_to_the_mean(x_query, x, y, bandwidth):
+    kernels = np.exp(exponents(x_query, x, bandwidth))
+    total = kernels.sum(axis=1)
+    safe = np.where(total == 0, 1, total)
+    return np.where(total == 0, y.mean(), kernels @ y / safe)
+
+
+@BANK.wrong_for("kernel-regression", names="mean of y takes its place")
+def regression_clipped(x_query, x, y, bandwidth):
+    # The clipped exponents of a far query are all the same.
+    return regress(np.exp(np.clip(exponents(x_query, x, bandwidth), -700, 0)), y)
+
+
+@BANK.wrong_for("kernel-regression", names="array made with their type")
+def regression_into_integers(x_query, x, y, bandwidth):
+    result = np.zeros_like(x_query)
+    for i, weights in enumerate(softmax(exponents(x_query, x, bandwidth))):
+        result[i] = weights @ y
+    return result
+
+
+@BANK.wrong_for("kernel-regression", names="small one added")
+def regression_with_visible_epsilon(x_query, x, y, bandwidth):
+    kernels = np.exp(exponents(x_query, x, bandwidth))
+    return kernels @ y / (kernels.sum(axis=1) + 1e-3)
+
+
+@BANK.wrong_for("kernel-regression", names="is a return missing")
+def regression_without_return(x_query, x, y, bandwidth):
+    regression_by_softmax(x_query, x, y, bandwidth)
+
+
+@BANK.wrong_for("kernel-regression", names="Every query meets every point")
+def regression_without_a_new_axis(x_query, x, y, bandwidth):
+    kernels = np.exp(-((x_query - x) ** 2) / (2 * bandwidth**2))
+    return kernels @ y / kernels.sum()
+
+
+@BANK.wrong_for("kernel-regression", symptom=r"shape of result is \(5, 1\)")
+def regression_as_a_column(x_query, x, y, bandwidth):
+    return softmax(exponents(x_query, x, bandwidth)) @ y[:, None]
+
+
+@BANK.wrong_for("kernel-regression", symptom=r"result\[\d\] is .*, expected")
+def regression_epanechnikov(x_query, x, y, bandwidth):
+    kernels = np.maximum(1 + 2 * exponents(x_query, x, 3 * bandwidth), 0)
+    return regress(kernels, y)
+
+
+# additive-scores: right
+
+
+@BANK.right_for("additive-scores")
+def additive_scores_by_broadcasting(query, key, w_query, w_key, w_score):
+    hidden = (query @ w_query)[:, None, :] + (key @ w_key)[None, :, :]
+    return np.tanh(hidden) @ w_score
+
+
+@BANK.right_for("additive-scores")
+def additive_scores_in_loops(query, key, w_query, w_key, w_score):
+    scores = np.zeros((len(query), len(key)))
+    for i, q in enumerate(query):
+        for j, k in enumerate(key):
+            for h, weight in enumerate(w_score):
+                total = sum(a * b for a, b in zip(q, w_query[:, h], strict=True))
+                total += sum(a * b for a, b in zip(k, w_key[:, h], strict=True))
+                scores[i, j] += weight * math.tanh(total)
+    return scores
+
+
+@BANK.right_for("additive-scores")
+def additive_scores_by_concatenation(query, key, w_query, w_key, w_score):
+    w = np.concatenate([w_query, w_key])
+    return [[w_score @ np.tanh(np.concatenate([q, k]) @ w) for k in key] for q in query]
+
+
+@BANK.right_for("additive-scores")
+def additive_scores_with_einsum(query, key, w_query, w_key, w_score):
+    q = np.einsum("qd,dh->qh", query, w_query)
+    k = np.einsum("kd,dh->kh", key, w_key)
+    return np.einsum("qkh,h->qk", np.tanh(np.expand_dims(q, 1) + k), w_score)
+
+
+@BANK.right_for("additive-scores")
+def additive_scores_unit_by_unit(query, key, w_query, w_key, w_score):
+    return sum(
+        weight * np.tanh(np.add.outer(query @ wq, key @ wk))
+        for weight, wq, wk in zip(w_score, w_query.T, w_key.T, strict=True)
+    )
+
+
+@BANK.right_for("additive-scores")
+def additive_scores_in_float32(query, key, w_query, w_key, w_score):
+    query, key, w_query, w_key, w_score = (
+        a.astype(np.float32) for a in (query, key, w_query, w_key, w_score)
+    )
+    return (np.tanh((query @ w_query)[:, None] + key @ w_key) * w_score).sum(axis=-1)
+
+
+# additive-scores: wrong
+
+
+def pairs(query, key, w_query, w_key):
+    return (query @ w_query)[:, None] + key @ w_key
+
+
+@BANK.wrong_for("additive-scores", names="tanh is missing")
+def additive_scores_without_tanh(query, key, w_query, w_key, w_score):
+    return pairs(query, key, w_query, w_key) @ w_score
+
+
+@BANK.wrong_for("additive-scores", names="tanh comes after w_score")
+def additive_scores_tanh_last(query, key, w_query, w_key, w_score):
+    return np.tanh(pairs(query, key, w_query, w_key) @ w_score)
+
+
+@BANK.wrong_for("additive-scores", names="tanh is taken twice")
+def additive_scores_tanh_twice(query, key, w_query, w_key, w_score):
+    return np.tanh(np.tanh(pairs(query, key, w_query, w_key)) @ w_score)
+
+
+@BANK.wrong_for("additive-scores", names="multiplied: add them")
+def additive_scores_multiplies(query, key, w_query, w_key, w_score):
+    return np.tanh((query @ w_query)[:, None] * (key @ w_key)) @ w_score
+
+
+@BANK.wrong_for("additive-scores", names="key is subtracted")
+def additive_scores_subtracts(query, key, w_query, w_key, w_score):
+    return np.tanh((query @ w_query)[:, None] - key @ w_key) @ w_score
+
+
+@BANK.wrong_for("additive-scores", names="of query and key one by one")
+def additive_scores_two_tanhs(query, key, w_query, w_key, w_score):
+    return (np.tanh(query @ w_query)[:, None] + np.tanh(key @ w_key)) @ w_score
+
+
+@BANK.wrong_for("additive-scores", names="tanh is taken of the key alone")
+def additive_scores_tanh_of_the_key(query, key, w_query, w_key, w_score):
+    return ((query @ w_query)[:, None] + np.tanh(key @ w_key)) @ w_score
+
+
+@BANK.wrong_for("additive-scores", names="tanh is taken of the query alone")
+def additive_scores_tanh_of_the_query(query, key, w_query, w_key, w_score):
+    return (np.tanh(query @ w_query)[:, None] + key @ w_key) @ w_score
+
+
+@BANK.wrong_for("additive-scores", names="this is the transpose")
+def additive_scores_keys_as_rows(query, key, w_query, w_key, w_score):
+    return np.tanh(query @ w_query + (key @ w_key)[:, None]) @ w_score
+
+
+@BANK.wrong_for("additive-scores", names="weights already")
+def additive_scores_after_softmax(query, key, w_query, w_key, w_score):
+    return softmax(additive_scores_by_broadcasting(query, key, w_query, w_key, w_score))
+
+
+@BANK.wrong_for("additive-scores", names="weights already")
+def additive_scores_weights_of_the_package(query, key, w_query, w_key, w_score):
+    return attnbook.additive_attention(query, key, key, w_query, w_key, w_score).weights
+
+
+@BANK.wrong_for("additive-scores", names=r"divided by sqrt\(hidden\)")
+def additive_scores_scaled_by_hidden(query, key, w_query, w_key, w_score):
+    return np.tanh(pairs(query, key, w_query, w_key)) @ w_score / np.sqrt(len(w_score))
+
+
+@BANK.wrong_for("additive-scores", names=r"divided by sqrt\(d_k\)")
+def additive_scores_scaled_by_key_size(query, key, w_query, w_key, w_score):
+    return np.tanh(pairs(query, key, w_query, w_key)) @ w_score / np.sqrt(key.shape[-1])
+
+
+@BANK.wrong_for("additive-scores", names="number of hidden units")
+def additive_scores_mean(query, key, w_query, w_key, w_score):
+    return (np.tanh(pairs(query, key, w_query, w_key)) * w_score).mean(axis=-1)
+
+
+@BANK.wrong_for("additive-scores", names="ReLU")
+def additive_scores_relu(query, key, w_query, w_key, w_score):
+    return np.maximum(pairs(query, key, w_query, w_key), 0) @ w_score
+
+
+@BANK.wrong_for("additive-scores", names="sigmoid")
+def additive_scores_sigmoid(query, key, w_query, w_key, w_score):
+    return 1 / (1 + np.exp(-pairs(query, key, w_query, w_key))) @ w_score
+
+
+@BANK.wrong_for("additive-scores", names="hidden units are summed")
+def additive_scores_sum_of_units(query, key, w_query, w_key, w_score):
+    return np.tanh(pairs(query, key, w_query, w_key)).sum(axis=-1)
+
+
+@BANK.wrong_for("additive-scores", names="mean of the hidden units")
+def additive_scores_mean_of_units(query, key, w_query, w_key, w_score):
+    return np.tanh(pairs(query, key, w_query, w_key)).mean(axis=-1)
+
+
+@BANK.wrong_for("additive-scores", names="inside of the tanh")
+def additive_scores_score_inside(query, key, w_query, w_key, w_score):
+    return np.tanh(pairs(query, key, w_query, w_key) * w_score).sum(axis=-1)
+
+
+@BANK.wrong_for("additive-scores", names="these are the hidden units")
+def additive_scores_hidden_units(query, key, w_query, w_key, w_score):
+    return np.tanh(pairs(query, key, w_query, w_key))
+
+
+@BANK.wrong_for("additive-scores", names="dot product of the projections")
+def additive_scores_dot_product(query, key, w_query, w_key, w_score):
+    return (query @ w_query) @ (key @ w_key).T
+
+
+@BANK.wrong_for("additive-scores", names="dot product of two tanhs")
+def additive_scores_dot_product_of_tanhs(query, key, w_query, w_key, w_score):
+    return np.tanh(query @ w_query) @ np.tanh(key @ w_key).T
+
+
+@BANK.wrong_for("additive-scores", names="w_query and w_key are swapped")
+def additive_scores_swapped_matrices(query, key, w_key, w_query, w_score):
+    return np.tanh(pairs(query, key, w_query, w_key)) @ w_score
+
+
+@BANK.wrong_for("additive-scores", names="w_query and w_key are swapped")
+def additive_scores_concatenated_key_first(query, key, w_query, w_key, w_score):
+    w = np.vstack([w_query, w_key])
+    return [[np.tanh(np.hstack([k, q]) @ w) @ w_score for k in key] for q in query]
+
+
+@BANK.wrong_for("additive-scores", names="both projected by w_query")
+def additive_scores_with_one_matrix(query, key, w_query, w_key, w_score):
+    return np.tanh(pairs(query, key, w_query, w_query)) @ w_score
+
+
+@BANK.wrong_for("additive-scores", names="both projected by w_key")
+def additive_scores_with_the_other_matrix(query, key, w_query, w_key, w_score):
+    return np.tanh(pairs(query, key, w_key, w_key)) @ w_score
+
+
+@BANK.wrong_for("additive-scores", names="scored against the queries")
+def additive_scores_of_queries(query, key, w_query, w_key, w_score):
+    return np.tanh((query @ w_query)[:, None] + query @ w_key) @ w_score
+
+
+@BANK.wrong_for("additive-scores", names="key makes no difference")
+def additive_scores_without_key(query, key, w_query, w_key, w_score):
+    return np.tile((np.tanh(query @ w_query) @ w_score)[:, None], len(key))
+
+
+@BANK.wrong_for("additive-scores", names="query makes no difference")
+def additive_scores_without_query(query, key, w_query, w_key, w_score):
+    return np.tile(np.tanh(key @ w_key) @ w_score, (len(query), 1))
+
+
+@BANK.wrong_for("additive-scores", names="sign is turned")
+def additive_scores_as_a_loss(query, key, w_query, w_key, w_score):
+    return -np.tanh(pairs(query, key, w_query, w_key)) @ w_score
+
+
+@BANK.wrong_for("additive-scores", names="belongs to the softmax")
+def additive_scores_minus_the_largest(query, key, w_query, w_key, w_score):
+    scores = additive_scores_by_broadcasting(query, key, w_query, w_key, w_score)
+    return scores - scores.max(axis=-1, keepdims=True)
+
+
+@BANK.wrong_for("additive-scores", names="give the queries an axis")
+def additive_scores_without_a_new_axis(query, key, w_query, w_key, w_score):
+    return np.tanh(query @ w_query + key @ w_key) @ w_score
+
+
+@BANK.wrong_for("additive-scores", names="is a return missing")
+def additive_scores_without_return(query, key, w_query, w_key, w_score):
+    additive_scores_by_broadcasting(query, key, w_query, w_key, w_score)
+
+
+@BANK.wrong_for("additive-scores", symptom="raised ValueError")
+def additive_scores_added_before_the_projection(query, key, w_query, w_key, w_score):
+    return np.tanh((query + key) @ w_query) @ w_score
+
+
+@BANK.wrong_for("additive-scores", names="which matrix belongs to which")
+def additive_scores_matrices_of_another_library(query, key, w_query, w_key, w_score):
+    return np.tanh((query @ w_query.T)[:, None] + key @ w_key.T) @ w_score
+
+
+@BANK.wrong_for("additive-scores", symptom=r"shape of result is \(3, 5, 1\)")
+def additive_scores_keeps_the_last_axis(query, key, w_query, w_key, w_score):
+    return np.tanh(pairs(query, key, w_query, w_key)) @ w_score[:, None]
+
+
+@BANK.wrong_for("additive-scores", symptom=r"result\[\d, \d\] is .*, expected")
+def additive_scores_with_arctan(query, key, w_query, w_key, w_score):
+    return np.arctan(pairs(query, key, w_query, w_key)) @ w_score

@@ -1,0 +1,168 @@
+"""What is told about chapter 2 in its quiz, session and assignment, worked out again."""
+
+from __future__ import annotations
+
+import json
+import re
+from fractions import Fraction
+from importlib import resources
+
+import numpy as np
+
+from attnbook import causal_mask, scaled_dot_product_attention, softmax
+from course.bank import Truths
+from course.quiz import code, numbers
+
+TRUTHS = Truths()
+rng = np.random.default_rng(0)
+
+
+@TRUTHS.question("Shapes")
+def shapes(question):
+    sizes = numbers(question)
+    query, key, value = (rng.standard_normal(sizes[i : i + 2]) for i in (0, 2, 4))
+    found = scaled_dot_product_attention(query, key, value)
+    assert found.weights.shape == (5, 7)
+    return code(found.output.shape)
+
+
+@TRUTHS.question("A constant")
+def constant(question):
+    *value, first, root, added = numbers(question)[:5]
+    scores, value = np.array([first, np.log(root)]), np.array(value, dtype=float)
+    exps = np.exp(scores + added)  # no maximum subtracted
+    output = exps / exps.sum() @ value
+    np.testing.assert_allclose(softmax(scores) @ value, output)
+    np.testing.assert_allclose(exps / exps.sum(), [1 / 4, 3 / 4])
+    assert value.mean() == 6
+    assert 709 < np.log(np.finfo(np.float64).max) < 710
+    with np.errstate(over="ignore"):
+        assert np.isinf(np.exp(np.float32(added)))
+    return f"{output:.0f}"
+
+
+@TRUTHS.question("Spread of the scores")
+def spread(question):
+    d_k = numbers(question)[-1]
+    query, key = rng.standard_normal((2, 20_000, d_k))
+    products = (query * key).sum(axis=-1)
+    assert np.isclose(products.std(), np.sqrt(d_k), rtol=0.02)
+    assert np.isclose((products / np.sqrt(d_k)).std(), 1, rtol=0.02)
+    lengths = np.linalg.norm(query, axis=-1), np.linalg.norm(key, axis=-1)
+    assert round((products / lengths[0] / lengths[1]).std(), 2) == 0.06  # of the cosine
+    return f"{np.sqrt(d_k):.0f}"
+
+
+@TRUTHS.question("Which gradient vanishes")
+def which_gradient(question):
+    """Differences of the losses themselves, so that no formula of a gradient is trusted."""
+    d_k, _, _, num_keys = numbers(question)
+    rows = 300
+    query, key = rng.standard_normal((rows, 1, d_k)), rng.standard_normal((rows, num_keys, d_k))
+    scores, wanted = (query * key).sum(axis=-1), rng.integers(num_keys, size=rows)
+    value = rng.standard_normal((rows, num_keys, num_keys))
+    value /= np.linalg.norm(value, axis=-1, keepdims=True)
+    each = np.arange(rows)
+
+    def of_output(scores):
+        output = (softmax(scores)[:, :, None] * value).sum(axis=1)
+        return ((output - value[each, wanted]) ** 2).sum(axis=-1) / 2
+
+    def cross_entropy(scores):
+        return np.logaddexp.reduce(scores, axis=-1) - scores[each, wanted]
+
+    def gradient(loss):
+        nudges = 1e-5 * np.eye(num_keys)
+        return np.stack([(loss(scores + e) - loss(scores - e)) / 2e-5 for e in nudges], axis=-1)
+
+    found = {loss: np.linalg.norm(gradient(loss), axis=-1) for loss in (of_output, cross_entropy)}
+    assert np.median(found[of_output]) < 1e-3
+    assert found[of_output].mean() > 0.01  # the feedback: the mean falls less
+    assert np.isclose(np.median(found[cross_entropy]), np.sqrt(2), rtol=0.01)
+    y = np.eye(num_keys)[wanted]
+    np.testing.assert_allclose(gradient(cross_entropy), softmax(scores) - y, atol=1e-6)
+    return "A loss on the output of attention, but no cross-entropy"
+
+
+@TRUTHS.question("A wrong line")
+def wrong_line(question):
+    block = re.search(r"```\n(.*)\n```", question.text, re.S)[1]
+    arrays = [rng.standard_normal(shape) for shape in ((5, 3), (7, 3), (7, 2))]
+    right = scaled_dot_product_attention(*arrays).output
+
+    def run(lines):
+        names = dict(zip(("query", "key", "value"), arrays, strict=True), np=np)
+        exec("\n".join(lines), names)
+        return names["output"]
+
+    lines = block.splitlines()
+    assert not np.allclose(run(lines), right)
+    mended = "weights = exps / exps.sum(axis=-1, keepdims=True)"
+    np.testing.assert_allclose(run([*lines[:2], mended, lines[3]]), right)
+    return "The third"
+
+
+@TRUTHS.question("Nothing to see")
+def nothing_to_see(question):
+    scores = np.array([1.0, 2.0, 3.0])
+    np.testing.assert_allclose(softmax(scores - 1e9), softmax(scores), rtol=1e-6)
+    single = softmax(scores.astype(np.float32) - np.float32(1e9))
+    np.testing.assert_allclose(single, np.full(3, 1 / 3), rtol=1e-6)
+    none = np.zeros((1, 3), dtype=bool)
+    ours = scaled_dot_product_attention(np.ones((1, 1)), scores[:, None], scores[:, None], none)
+    assert (ours.weights == 0).all()
+    with np.errstate(invalid="ignore"):
+        e = np.exp(np.full(3, -np.inf) - -np.inf)
+    assert np.isnan(e).all()
+    return "The same as without a mask"
+
+
+@TRUTHS.question("The other way round")
+def other_way_round(question):
+    file = resources.files("attnbook") / "data/mask_conventions.json"
+    golden = json.loads(file.read_text(encoding="utf-8"))
+    recipes = {row["recipe"] for row in golden["rows"]}
+    assert recipes == {"mask", "~mask", "additive"}
+    mask = causal_mask(5)
+    np.testing.assert_array_equal(mask.T ^ ~mask, np.eye(5, dtype=bool))  # only the diagonal
+    return "`~mask`"
+
+
+class Counted(float):
+    """A number that counts how often numbers of its kind are multiplied."""
+
+    total = 0
+
+    def __mul__(self, other):
+        Counted.total += 1
+        return float(self) * float(other)
+
+    __rmul__ = __mul__
+
+
+@TRUTHS.question("Twice as long")
+def twice_as_long(question):
+    def count(n, d_k=3, d_v=5):
+        Counted.total = 0
+        q, k, v = (np.frompyfunc(Counted, 1, 1)(np.ones((n, d))) for d in (d_k, d_k, d_v))
+        softmax((q @ k.T).astype(float)) @ v
+        return Counted.total
+
+    bits, short, long = numbers(question)
+    assert long == 2 * short
+    assert count(7) == 7**2 * (3 + 5)
+    query, key = np.ones((2, long, 3), dtype=f"float{bits}")
+    size = (query @ key.T).nbytes
+    assert size == 4 * (query[:short] @ key[:short].T).nbytes == 16e6
+    return f"{Fraction(count(14), count(7))} times, and {size / 1e6:.0f} MB"
+
+
+@TRUTHS.of_assignment
+def the_reach_and_the_scores_of_windows(answer, measured):
+    position = np.arange(40)
+    back = position[:, None] - position
+    reach = np.linalg.matrix_power(((back >= 0) & (back < 4)).astype(int), 6)
+    assert np.max(np.where(reach, back, 0)) == 18
+    window, causal = sum(min(i + 1, 4) for i in range(4096)), sum(i + 1 for i in range(4096))
+    for number in (f"{window:,}", f"{causal:,}", f"{causal / window:.0f} times"):
+        assert number.replace(",", " ") in answer

@@ -1,0 +1,178 @@
+"""What is told about chapter 3 in its quiz, session and assignment, worked out again."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from attnbook import (
+    causal_mask,
+    cross_attention,
+    influence,
+    pretrained,
+    scaled_dot_product_attention,
+    self_attention,
+    softmax,
+)
+from course.bank import Truths
+from course.chapters import by_name
+from course.quiz import code, numbers
+from course.sessions import pictures, printed, snippets
+
+TRUTHS = Truths(
+    said={
+        "may_see": ["None", "causal_mask(12)", "~causal_mask(12)"],
+        "our_caption": [
+            '"fire on the grass"',
+            '"The red boat on the grass shines on the sun the house fire"',
+            '"boat"',
+        ],
+    }
+)
+rng = np.random.default_rng(0)
+
+
+@TRUTHS.question("The scale")
+def scale(question):
+    _, d_k, _, d_v = numbers(question)
+    x = rng.standard_normal((6, 10))
+    w_q, w_k = rng.standard_normal((2, 10, d_k))
+    weights = self_attention(x, w_q, w_k, rng.standard_normal((10, d_v))).weights
+    for size in (d_v, 6, 10, d_k):
+        same = np.allclose(softmax((x @ w_q) @ (x @ w_k).T / np.sqrt(size)), weights)
+        assert same == (size == d_k)
+    return f"The root of {d_k}"
+
+
+@TRUTHS.question("Backwards")
+def backwards(question):
+    x, matrices = rng.standard_normal((7, 5)), rng.standard_normal((3, 5, 3))
+    forth, back = self_attention(x, *matrices), self_attention(x[::-1], *matrices)
+    np.testing.assert_allclose(back.output, forth.output[::-1])
+    np.testing.assert_allclose(back.weights, forth.weights[::-1, ::-1])
+    assert not np.allclose(back.output, forth.output)
+    assert not np.allclose(back.weights, forth.weights[::-1])
+    only_rows = forth.weights[::-1] @ (x[::-1] @ matrices[2])
+    assert not np.allclose(only_rows, back.output)  # what the feedback says
+    return "Rows and columns of the weights are reversed"
+
+
+@TRUTHS.question("A mask after softmax")
+def mask_after_softmax(question):
+    x = rng.standard_normal((5, 3))
+
+    def attend(x, again=False):
+        weights = softmax(x @ x.T) * causal_mask(len(x))
+        return weights / (weights.sum(axis=-1, keepdims=True) if again else 1)
+
+    sums = attend(x).sum(axis=-1)
+    assert (sums[:-1] < 1).all()
+    assert np.isclose(sums[-1], 1)
+    moved = influence(lambda x: attend(x) @ x, x, rng)
+    assert moved[np.triu_indices(5, 1)].all()
+    before = scaled_dot_product_attention(x, x, x, causal_mask(5), scale=1).weights
+    assert not np.allclose(attend(x), before)
+    np.testing.assert_allclose(attend(x, again=True), before)
+    return "A later token still changes earlier outputs"
+
+
+@TRUTHS.question("Words and patches")
+def words_and_patches(question):
+    d_x, d_k, d_memory, _ = numbers(question)
+    assert question.text.startswith("Four words of ten features look at a memory of nine patches")
+    x, memory = rng.standard_normal((4, d_x)), rng.standard_normal((9, d_memory))
+    w_q, w_k = rng.standard_normal((d_x, d_k)), rng.standard_normal((d_memory, d_k))
+    return code(cross_attention(x, memory, w_q, w_k, w_k).weights.shape)
+
+
+@TRUTHS.question("A shuffled memory")
+def shuffled_memory(question):
+    x, memory = rng.standard_normal((4, 5)), rng.standard_normal((7, 5))
+    matrices = rng.standard_normal((3, 5, 3))
+    before = cross_attention(x, memory, *matrices).output
+    after = cross_attention(x, memory[rng.permutation(7)], *matrices).output
+    np.testing.assert_allclose(after, before)
+    return "Nothing"
+
+
+@TRUTHS.question("Where the causal mask belongs")
+def where_causal(question):
+    chapter = by_name("03-self-and-cross").notebook.read_text(encoding="utf-8")
+    causal = re.findall(r"\"\| ([\w -]+) \|[^|]+\|[^|]+\| causal", chapter)
+    assert causal == ["decoder self-attention"]
+    return "The decoder's self-attention only"
+
+
+@TRUTHS.question("A weight of a third")
+def weight_of_a_third(question):
+    wide = pretrained.sentences()[1]
+    tokens = pretrained.tokens(wide)
+    assert "wide" in tokens
+    head, x = pretrained.head_projections(layer=3, head=1), pretrained.hidden_states(wide, layer=3)
+    q, k, v = (x @ getattr(head, f"w_{n}") + getattr(head, f"b_{n}") for n in "qkv")
+    weights = scaled_dot_product_attention(q, k, v).weights[tokens.index("it")]
+    lengths = np.linalg.norm(v @ pretrained.multi_head_attention(3).w_o[32:64], axis=-1)
+    share = weights * lengths / (weights * lengths).sum()
+    assert weights.argmax() == tokens.index("[CLS]")
+    assert np.isclose(weights[0], 1 / 3, atol=0.01)
+    assert share.argmax() == tokens.index("animal")
+    assert lengths[0] < lengths[1:].min() / 10
+    return f"{100 * share[0]:.0f} %"
+
+
+@TRUTHS.question("Tired and wide")
+def tired_and_wide(question):
+    tired, wide = pretrained.sentences()[:2]
+    rows, names = [], []
+    for sentence in (tired, wide):
+        tokens = pretrained.tokens(sentence)
+        rows.append(pretrained.recorded_weights(sentence)[:, :, tokens.index("it")])
+        names.append(np.array(tokens))
+    animal, street = (list(names[0]).index(word) for word in ("animal", "street"))
+    assert [list(n).index("street") for n in names] == [street, street]
+    main = [n[row.argmax(axis=-1)] for n, row in zip(names, rows, strict=True)]
+    moves = ((main[0] == "animal") & (main[1] == "street")).sum()
+    lead = [row[..., animal] - row[..., street] for row in rows]
+    overtaken = (lead[0] > 0) & (lead[1] < 0)
+    assert overtaken.sum() == 5
+    largest = rows[1].max(axis=-1)
+    assert (largest[overtaken] > rows[1][..., street][overtaken]).all()
+    np.testing.assert_allclose(rows[0][3, 1, animal], 0.68, atol=0.006)
+    np.testing.assert_allclose(rows[1][3, 1, street], 0.12, atol=0.006)
+    assert rows[1][3, 1].argmax() == 0
+    assert main[0].size == 72
+    return str(moves)
+
+
+@TRUTHS.of_session
+def all_pairs_leak_but_with_the_causal_mask(shown):
+    leaks = {}
+    for source, outputs in shown:
+        if "may_see" in source:
+            mask = re.match(r"may_see = (.+?)  #", source)[1]
+            leaks[mask] = printed(outputs)
+    assert leaks == {
+        "None": "66 of 66 pairs leak\n",
+        "causal_mask(12)": "0 of 66 pairs leak\n",
+        "~causal_mask(12)": "66 of 66 pairs leak\n",
+    }
+
+
+@TRUTHS.of_session
+def each_word_of_a_caption_gets_a_picture_once(shown):
+    drawn = {}
+    for source, outputs in shown:
+        for svg in pictures(outputs):
+            drawn[source.split('"')[1]] = re.findall(r"<!-- (\w+): largest weight", svg)
+    assert [len(words) for words in drawn.values()] == [4, 9, 1]
+    assert set(drawn["fire on the grass"]) == {"fire", "on", "the", "grass"}
+
+
+@TRUTHS.of_session
+def the_plan_lists_the_words_of_which_a_caption_can_be_made(shown):
+    chapter = by_name("03-self-and-cross")
+    (line,) = [each.sentence for each in snippets(chapter) if "caption" in each.code]
+    text = chapter.notebook.read_text(encoding="utf-8")
+    words = re.search(r"vocabulary = \[(.+?)\]", text)[1].replace("\\", "").replace('"', "")
+    assert f"*{words}*" in line

@@ -1,0 +1,168 @@
+"""What is told about chapter 4 in its quiz, session and assignment, worked out again."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from importlib import resources
+
+import numpy as np
+import pytest
+
+from attnbook import scaled_dot_product_attention, split_heads
+from course.bank import Truths
+from course.quiz import numbers
+
+TRUTHS = Truths()
+rng = np.random.default_rng(0)
+
+
+@TRUTHS.question("One head, two places")
+def one_head_two_places(question):
+    places = np.reshape(numbers(question), (2, 2)).astype(float)
+
+    def look(share, places):
+        scores = np.log([[share], [1 - share]])
+        return scaled_dot_product_attention(np.ones((1, 1)), scores, places, scale=1).output[0]
+
+    for share in (0.05, 0.5, 0.75, 0.99):
+        moved = places + np.outer([1 - share, -share], rng.standard_normal(2))
+        assert not np.allclose(moved, places)
+        np.testing.assert_allclose(look(share, moved), look(share, places))
+    one_each = [look(share, places) for share in (1 - 1e-15, 1e-15)]
+    np.testing.assert_allclose(one_each, places)
+    x, y = look(0.5, places)
+    return f"({x:.0f}, {y:.0f}): no, since other places"
+
+
+@TRUTHS.question("The scale of a head")
+def scale_of_a_head(question):
+    d_model, num_heads = numbers(question)
+    head_dim = split_heads(np.zeros((1, d_model)), num_heads).shape[-1]
+    assert head_dim == 64
+    return f"{np.sqrt(head_dim):.0f}"
+
+
+@TRUTHS.question("Split")
+def split(question):
+    *shape, batch, head, token, feature, num_heads = numbers(question)
+    x, w = rng.standard_normal((*shape[:2], 9)), rng.standard_normal((9, shape[-1]))
+
+    def entry(w):
+        return split_heads(x @ w, num_heads)[batch, head, token, feature]
+
+    more = np.eye(shape[-1])
+    needed = [c for c, e in enumerate(more) if not np.isclose(entry(w + e), entry(w))]
+    (column,) = needed
+    size = shape[-1] // num_heads
+    alone = x @ w[:, head * size : (head + 1) * size]  # what the loop over heads computes
+    assert np.isclose(alone[batch, token, feature], entry(w))
+    halfway = np.arange(shape[-1]).reshape(num_heads, size)[token, feature]
+    in_turns = np.arange(shape[-1]).reshape(size, num_heads)[feature, head]
+    assert (feature, in_turns, halfway) == (3, 10, 11)  # what is said of the wrong ones
+    return f"Column {column}"
+
+
+@TRUTHS.question("The shortcut")
+def shortcut(question):
+    length, width, *wrong_shape = numbers(question)
+    x = rng.standard_normal((length, width))
+    changed = x + np.isin(np.arange(width), (3, 4, 5))
+
+    def wrong(x):
+        return x.reshape(wrong_shape)
+
+    def moved(split):
+        weights = [
+            scaled_dot_product_attention(*[split(each)] * 3).weights for each in (x, changed)
+        ]
+        return [not np.allclose(*heads) for heads in zip(*weights, strict=True)]
+
+    assert wrong(x).shape == split_heads(x, 4).shape
+    np.testing.assert_array_equal(wrong(x).reshape(x.shape), x)
+    weights = scaled_dot_product_attention(*[wrong(x)] * 3).weights
+    np.testing.assert_allclose(weights.sum(axis=-1), 1)
+    assert moved(lambda x: split_heads(x, 4)) == [False, True, False, False]
+    assert moved(wrong) == [True] * 4
+    for token in range(4):  # what the feedback says
+        np.testing.assert_array_equal(wrong(x)[token].ravel(), x[token])
+    return "Change features 3 to 5 of every token"
+
+
+@TRUTHS.question("More heads")
+def more_heads(question):
+    n, d_model = 11, 48
+    counts = {}
+    for heads in (1, 8):
+        size = d_model // heads
+        weights = np.prod(split_heads(np.zeros((n, d_model)), heads).shape[:2]) * n
+        products = 4 * n * d_model**2 + 2 * heads * n * n * size
+        wide, deep = rng.standard_normal((2, d_model, size))
+        rank = np.linalg.matrix_rank(wide @ deep.T)
+        counts[heads] = {"memory": weights, "parameters": 4 * heads * d_model * size}
+        counts[heads] |= {"multiplications": products, "rank": rank}
+    grown = [name for name in counts[1] if counts[8][name] > counts[1][name]]
+    assert grown == ["memory"]
+    assert counts[8]["rank"] == d_model // 8 < counts[1]["rank"]
+    return "The memory for the weights"
+
+
+@TRUTHS.question("Packed weights")
+def packed_weights(question):
+    packed = json.loads((resources.files("attnbook") / "data/packed_mha.json").read_text("utf-8"))
+    in_proj_weight = np.array(packed["state_dict"]["in_proj_weight"])
+    assert in_proj_weight.shape == (18, 6)
+    w_k = in_proj_weight.T[:, 6:12]  # what x meets: columns 6 to 11 of x @ W.T
+    fits = []
+    for choice in question.choices:
+        given = eval(choice.text.strip("`"), {"in_proj_weight": in_proj_weight})
+        assert given.shape == (6, 6) or given.size == 0
+        if given.shape == w_k.shape and np.array_equal(given, w_k):
+            fits.append(choice.text)
+    (right,) = fits
+    return right
+
+
+@TRUTHS.question("A mask for two sequences")
+def mask_for_two(question):
+    sizes = numbers(question)
+    mask = np.arange(7) < np.array([7, 3])[:, None, None]
+    assert list(mask.shape) == sizes[:3]
+    scores = rng.standard_normal(sizes[3:])
+    seen = np.broadcast_to(mask, scores.shape)
+    for sequence, head in np.ndindex(2, 2):
+        assert (seen[sequence, head] == mask[head]).all()
+    assert (np.broadcast_to(mask[:, None], scores.shape)[1] == mask[1]).all()
+    with pytest.raises(ValueError, match="broadcast"):
+        np.broadcast_to(mask, (2, 3, 5, 7))
+    return "Head 0 of both sequences gets the mask of the first one"
+
+
+@TRUTHS.question("Shared keys")
+def shared_keys(question):
+    query_heads, all_heads, few_heads = numbers(question)
+    n, head_dim = 13, 5
+    query = rng.standard_normal((query_heads, n, head_dim))
+    counts = []
+    for kv_heads in (all_heads, few_heads):
+        key, value = rng.standard_normal((2, kv_heads, n, head_dim))
+        scores = query.reshape(kv_heads, -1, n, head_dim) @ key[:, None].swapaxes(-1, -2)
+        counts.append((key.size + value.size, scores.size))
+    assert Fraction(counts[1][0], counts[0][0]) == Fraction(1, 4)
+    assert counts[1][1] == counts[0][1]
+    return "The cache shrinks to a quarter, the number of scores stays"
+
+
+@TRUTHS.of_assignment
+def the_bytes_of_keys_and_values(answer, measured):
+    size = np.empty((2, 24, 16, 64, 4096), dtype=np.float16).nbytes
+    assert f"{size:,} bytes".replace(",", " ") in answer
+    assert f"{size / 2**20:.0f} MiB" in answer
+    assert f"{size / 4 / 2**20:.0f} MiB" in answer
+
+
+@TRUTHS.of_assignment
+def what_is_said_of_the_errors_holds_in_every_class(answer, measured):
+    one, two, four, _ = measured("fewer-groups")
+    assert 0.15 < four < 0.4  # about a quarter
+    assert min(one, two) > 0.75  # nearly all

@@ -1,0 +1,1294 @@
+"""Answers to the exercises of the chapter Tell positions apart with sine and cosine."""
+
+from __future__ import annotations
+
+import cmath
+import math
+
+import numpy as np
+
+import attnbook
+from course.bank import Bank
+
+BANK = Bank()
+
+
+def encode_of(positions, d_model, base):
+    """Return the encodings of any positions, as an array of (positions, d_model)."""
+    angles = np.outer(positions, base ** (-np.arange(0, d_model, 2) / d_model))
+    result = np.zeros((len(angles), d_model))
+    result[:, 0::2], result[:, 1::2] = np.sin(angles), np.cos(angles)
+    return result
+
+
+# sinusoidal: right
+
+
+@BANK.right_for("sinusoidal")
+def encoding_with_slices(length, d_model, base):
+    position = np.arange(length)[:, None]
+    angles = position / base ** (np.arange(0, d_model, 2) / d_model)
+    encoding = np.zeros((length, d_model))
+    encoding[:, 0::2] = np.sin(angles)
+    encoding[:, 1::2] = np.cos(angles)
+    return encoding
+
+
+@BANK.right_for("sinusoidal")
+def encoding_in_loops(length, d_model, base):
+    rows = []
+    for p in range(length):
+        row = []
+        for j in range(d_model // 2):
+            angle = p * base ** (-2 * j / d_model)
+            row += [math.sin(angle), math.cos(angle)]
+        rows.append(row)
+    return rows
+
+
+@BANK.right_for("sinusoidal")
+def encoding_column_by_column(length, d_model, base):
+    encoding = np.empty((length, d_model))
+    for column in range(d_model):
+        function = np.cos if column % 2 else np.sin
+        encoding[:, column] = function(np.arange(length) * base ** (-(column // 2 * 2) / d_model))
+    return encoding
+
+
+@BANK.right_for("sinusoidal")
+def encoding_with_complex_numbers(length, d_model, base):
+    frequencies = np.exp(-np.arange(0, d_model, 2) / d_model * np.log(base))
+    hands = np.exp(1j * np.outer(np.arange(length), frequencies))
+    return np.stack([hands.imag, hands.real], axis=-1).reshape(length, d_model)
+
+
+@BANK.right_for("sinusoidal")
+def encoding_with_a_phase(length, d_model, base):
+    column = np.arange(d_model)
+    angles = np.einsum("p,c->pc", np.arange(length), base ** (-(column - column % 2) / d_model))
+    return np.sin(angles + column % 2 * np.pi / 2)
+
+
+@BANK.right_for("sinusoidal")
+def encoding_with_a_running_rotation(length, d_model, base):
+    steps = [cmath.exp(1j * base ** (-2 * j / d_model)) for j in range(d_model // 2)]
+    hands = [1 + 0j] * len(steps)
+    encoding = []
+    for _ in range(length):
+        encoding.append([part for hand in hands for part in (hand.imag, hand.real)])
+        hands = [hand * step for hand, step in zip(hands, steps, strict=True)]
+    return encoding
+
+
+@BANK.right_for("sinusoidal")
+def encoding_with_the_package(length, d_model, base):
+    return attnbook.sinusoidal_encoding(length, d_model, base=base)
+
+
+# sinusoidal: wrong
+
+
+def encoding_from(angles):
+    """Return sines in even and cosines in odd columns of angles that have one for each pair."""
+    encoding = np.zeros((len(angles), 2 * angles.shape[1]))
+    encoding[:, ::2], encoding[:, 1::2] = np.sin(angles), np.cos(angles)
+    return encoding
+
+
+@BANK.wrong_for("sinusoidal", names="exponent -j / d_model")
+def encoding_with_i_for_2i(length, d_model, base):
+    frequencies = base ** (-np.arange(d_model // 2) / d_model)
+    return encoding_from(np.outer(np.arange(length), frequencies))
+
+
+@BANK.wrong_for("sinusoidal", names="double the number of a column")
+def encoding_with_even_columns_doubled(length, d_model, base):
+    encoding = np.zeros((length, d_model))
+    for p in range(length):
+        for i in range(0, d_model, 2):
+            encoding[p, i] = math.sin(p / base ** (2 * i / d_model))
+            encoding[p, i + 1] = math.cos(p / base ** (2 * i / d_model))
+    return encoding
+
+
+@BANK.wrong_for("sinusoidal", names="divide by d_model / 2")
+def encoding_divided_by_the_pairs(length, d_model, base):
+    frequencies = base ** (-2 * np.arange(d_model // 2) / (d_model // 2))
+    return encoding_from(np.outer(np.arange(length), frequencies))
+
+
+@BANK.wrong_for("sinusoidal", names=r"exponent of their own, 2j \+ 1")
+def encoding_with_the_column_as_exponent(length, d_model, base):
+    encoding = np.zeros((length, d_model))
+    for i in range(d_model):
+        angles = np.arange(length) / base ** (i / d_model)
+        encoding[:, i] = np.sin(angles) if i % 2 == 0 else np.cos(angles)
+    return encoding
+
+
+@BANK.wrong_for("sinusoidal", names=r"exponent of their own, 2j \+ 1")
+def encoding_with_odd_exponents(length, d_model, base):
+    j = np.arange(d_model // 2)
+    sines = np.sin(np.outer(np.arange(length), base ** (-2 * j / d_model)))
+    cosines = np.cos(np.outer(np.arange(length), base ** (-(2 * j + 1) / d_model)))
+    return np.stack([sines, cosines], axis=-1).reshape(length, d_model)
+
+
+@BANK.wrong_for("sinusoidal", names="double the number of the column, and odd ones")
+def encoding_with_all_columns_doubled(length, d_model, base):
+    encoding = np.zeros((length, d_model))
+    for i in range(d_model):
+        angles = np.arange(length) / base ** (2 * i / d_model)
+        encoding[:, i] = np.sin(angles) if i % 2 == 0 else np.cos(angles)
+    return encoding
+
+
+@BANK.wrong_for("sinusoidal", names="divide by d_model - 1")
+def encoding_divided_by_one_less(length, d_model, base):
+    frequencies = base ** (-np.arange(0, d_model, 2) / (d_model - 1))
+    return encoding_from(np.outer(np.arange(length), frequencies))
+
+
+@BANK.wrong_for("sinusoidal", names="as some libraries do")
+def encoding_as_in_tensor2tensor(length, d_model, base):
+    pairs = d_model // 2
+    step = math.log(base) / (pairs - 1) if pairs > 1 else 0
+    return encoding_from(np.outer(np.arange(length), np.exp(-step * np.arange(pairs))))
+
+
+@BANK.wrong_for("sinusoidal", names="all sines first, then all cosines")
+def encoding_concatenated(length, d_model, base):
+    angles = np.outer(np.arange(length), base ** (-np.arange(0, d_model, 2) / d_model))
+    return np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
+
+
+@BANK.wrong_for("sinusoidal", names="all cosines first")
+def encoding_as_in_diffusion_models(length, d_model, base):
+    angles = np.outer(np.arange(length), base ** (-np.arange(0, d_model, 2) / d_model))
+    return np.concatenate([np.cos(angles), np.sin(angles)], axis=1)
+
+
+@BANK.wrong_for("sinusoidal", names="sine and cosine swapped")
+def encoding_cosine_first(length, d_model, base):
+    angles = np.outer(np.arange(length), base ** (-np.arange(0, d_model, 2) / d_model))
+    encoding = np.zeros((length, d_model))
+    encoding[:, 0::2] = np.cos(angles)
+    encoding[:, 1::2] = np.sin(angles)
+    return encoding
+
+
+@BANK.wrong_for("sinusoidal", names="sines in all columns")
+def encoding_with_sines_only(length, d_model, base):
+    angles = np.outer(np.arange(length), base ** (-np.arange(0, d_model, 2) / d_model))
+    return np.sin(np.repeat(angles, 2, axis=1))
+
+
+@BANK.wrong_for("sinusoidal", names="lost the minus")
+def encoding_without_minus(length, d_model, base):
+    return encoding_from(np.outer(np.arange(length), base ** (np.arange(0, d_model, 2) / d_model)))
+
+
+@BANK.wrong_for("sinusoidal", names="multiply the base with the exponent")
+def encoding_base_times_exponent(length, d_model, base):
+    frequencies = -base * np.arange(0, d_model, 2) / d_model
+    return encoding_from(np.outer(np.arange(length), frequencies))
+
+
+@BANK.wrong_for("sinusoidal", names="divide after the power")
+def encoding_divided_after_the_power(length, d_model, base):
+    frequencies = [float(base) ** (-2 * j) / d_model for j in range(d_model // 2)]
+    return encoding_from(np.outer(np.arange(length), frequencies))
+
+
+@BANK.wrong_for("sinusoidal", names="power of -2 alone")
+def encoding_power_first(length, d_model, base):
+    frequencies = [float(base) ** -2 * j / d_model for j in range(d_model // 2)]
+    return encoding_from(np.outer(np.arange(length), frequencies))
+
+
+@BANK.wrong_for("sinusoidal", names="without the logarithm")
+def encoding_without_the_logarithm(length, d_model, base):
+    frequencies = np.exp(-np.arange(0, d_model, 2) / d_model)
+    return encoding_from(np.outer(np.arange(length), frequencies))
+
+
+@BANK.wrong_for("sinusoidal", names="logarithm to base 10")
+def encoding_with_log10(length, d_model, base):
+    frequencies = np.exp(np.arange(0, d_model, 2) * -np.log10(base) / d_model)
+    return encoding_from(np.outer(np.arange(length), frequencies))
+
+
+@BANK.wrong_for("sinusoidal", names="take 10000 for the base")
+def encoding_with_a_fixed_base(length, d_model, base):
+    frequencies = 10000 ** (-np.arange(0, d_model, 2) / d_model)
+    return encoding_from(np.outer(np.arange(length), frequencies))
+
+
+@BANK.wrong_for("sinusoidal", names="frequency 1")
+def encoding_with_one_frequency(length, d_model, base):
+    return encoding_from(np.repeat(np.arange(length)[:, None], d_model // 2, axis=1))
+
+
+@BANK.wrong_for("sinusoidal", names="for degrees")
+def encoding_in_degrees(length, d_model, base):
+    angles = np.outer(np.arange(length), base ** (-np.arange(0, d_model, 2) / d_model))
+    return encoding_from(np.radians(angles))
+
+
+@BANK.wrong_for("sinusoidal", names="by 2 pi")
+def encoding_in_turns(length, d_model, base):
+    angles = np.outer(np.arange(length), base ** (-np.arange(0, d_model, 2) / d_model))
+    return encoding_from(2 * np.pi * angles)
+
+
+@BANK.wrong_for("sinusoidal", names="positions from 1")
+def encoding_from_one(length, d_model, base):
+    return encode_of(np.arange(1, length + 1), d_model, base)
+
+
+@BANK.wrong_for("sinusoidal", names="divide the positions by the length")
+def encoding_share_of_the_length(length, d_model, base):
+    return encode_of(np.arange(length) / length, d_model, base)
+
+
+@BANK.wrong_for("sinusoidal", names="even positions and cosines for odd")
+def encoding_alternating_in_rows(length, d_model, base):
+    column = np.arange(d_model)
+    angles = np.outer(np.arange(length), base ** (-2 * (column // 2) / d_model))
+    angles[0::2] = np.sin(angles[0::2])
+    angles[1::2] = np.cos(angles[1::2])
+    return angles
+
+
+@BANK.wrong_for("sinusoidal", names="position to the power")
+def encoding_power_of_the_quotient(length, d_model, base):
+    angles = (np.arange(length)[:, None] / base) ** (np.arange(0, d_model, 2) / d_model)
+    return encoding_from(angles)
+
+
+@BANK.wrong_for("sinusoidal", names="set position 0 to zeros")
+def encoding_with_padding_at_0(length, d_model, base):
+    encoding = encode_of(np.arange(length), d_model, base)
+    encoding[0] = 0
+    return encoding
+
+
+@BANK.wrong_for("sinusoidal", names="to integers")
+def encoding_into_integers(length, d_model, base):
+    encoding = np.zeros((length, d_model), dtype=int)
+    encoding[:] = encode_of(np.arange(length), d_model, base)
+    return encoding
+
+
+@BANK.wrong_for("sinusoidal", names="the transpose")
+def encoding_transposed(length, d_model, base):
+    return encode_of(np.arange(length), d_model, base).T
+
+
+@BANK.wrong_for("sinusoidal", names="return the angles")
+def encoding_angles(length, d_model, base):
+    column = np.arange(d_model)
+    return np.outer(np.arange(length), base ** (-2 * (column // 2) / d_model))
+
+
+@BANK.wrong_for("sinusoidal", names="on an axis of their own: they alternate")
+def encoding_stacked(length, d_model, base):
+    angles = np.outer(np.arange(length), base ** (-np.arange(0, d_model, 2) / d_model))
+    return np.stack([np.sin(angles), np.cos(angles)], axis=-1)
+
+
+@BANK.wrong_for("sinusoidal", names="exponent a fraction")
+def encoding_with_integer_powers(length, d_model, base):
+    frequencies = np.array(int(base)) ** -np.arange(0, d_model, 2)
+    return encoding_from(np.outer(np.arange(length), frequencies ** (1 / d_model)))
+
+
+@BANK.wrong_for("sinusoidal", names="Positions are rows")
+def encoding_without_an_axis(length, d_model, base):
+    return encoding_from(np.arange(length) * base ** (-np.arange(0, d_model, 2) / d_model))
+
+
+@BANK.wrong_for("sinusoidal", names=r"Pair j has the columns 2j and 2j \+ 1")
+def encoding_beyond_the_last_column(length, d_model, base):
+    encoding = np.zeros((length, d_model))
+    for j in range(d_model):
+        angles = np.arange(length) * base ** (-2 * j / d_model)
+        encoding[:, 2 * j], encoding[:, 2 * j + 1] = np.sin(angles), np.cos(angles)
+    return encoding
+
+
+@BANK.wrong_for("sinusoidal", symptom=r"result\[.*\] is .*, expected")
+def encoding_with_a_phase_of_its_own(length, d_model, base):
+    return encode_of(np.arange(length) + 0.5, d_model, base)
+
+
+@BANK.wrong_for("sinusoidal", symptom="is a return missing")
+def encoding_without_return(length, d_model, base):
+    encode_of(np.arange(length), d_model, base)
+
+
+@BANK.wrong_for("sinusoidal", names="squeeze away")
+def encoding_squeezed(length, d_model, base):
+    return encode_of(np.arange(length), d_model, base).squeeze()
+
+
+# rotation: right
+
+
+@BANK.right_for("rotation")
+def rotation_in_a_loop(offset, d_model, base):
+    result = np.zeros((d_model, d_model))
+    for j in range(d_model // 2):
+        angle = offset * base ** (-2 * j / d_model)
+        c, s = np.cos(angle), np.sin(angle)
+        result[2 * j : 2 * j + 2, 2 * j : 2 * j + 2] = [[c, s], [-s, c]]
+    return result
+
+
+@BANK.right_for("rotation")
+def rotation_with_kron(offset, d_model, base):
+    result = 0
+    for j, unit in enumerate(np.eye(d_model // 2)):
+        angle = offset / base ** (2 * j / d_model)
+        block = np.cos(angle) * np.eye(2) + np.sin(angle) * np.array([[0, 1], [-1, 0]])
+        result = result + np.kron(np.diag(unit), block)
+    return result
+
+
+@BANK.right_for("rotation")
+def rotation_in_lists(offset, d_model, base):
+    def entry(row, column):
+        angle = offset * base ** (-(row // 2 * 2) / d_model)
+        if row == column:
+            return math.cos(angle)
+        if row // 2 == column // 2:
+            return math.sin(angle) if column > row else -math.sin(angle)
+        return 0.0
+
+    return [[entry(row, column) for column in range(d_model)] for row in range(d_model)]
+
+
+@BANK.right_for("rotation")
+def rotation_with_complex_numbers(offset, d_model, base):
+    hands = np.exp(1j * offset * base ** (-np.arange(0, d_model, 2) / d_model))
+    # Turn each unit vector: as a complex number a pair is cosine + i * sine.
+    units = np.eye(d_model).reshape(d_model, -1, 2)
+    turned = (units[..., 1] + 1j * units[..., 0]) * hands
+    return np.stack([turned.imag, turned.real], axis=-1).reshape(d_model, d_model).T
+
+
+@BANK.right_for("rotation")
+def rotation_on_diagonals(offset, d_model, base):
+    angles = offset * base ** (-np.arange(0, d_model, 2) / d_model)
+    beside = np.zeros(d_model)
+    beside[::2] = np.sin(angles)
+    beside = beside[:-1]
+    return np.diag(np.repeat(np.cos(angles), 2)) + np.diag(beside, 1) - np.diag(beside, -1)
+
+
+@BANK.right_for("rotation")
+def rotation_fitted(offset, d_model, base):
+    p = np.linspace(0, 4 * base, 4 * d_model)
+    before, after = encode_of(p, d_model, base), encode_of(p + offset, d_model, base)
+    return np.linalg.lstsq(before, after)[0].T
+
+
+@BANK.right_for("rotation")
+def rotation_with_the_package(offset, d_model, base):
+    return attnbook.relative_rotation(offset, d_model, base=base)
+
+
+# rotation: wrong
+
+
+def frequencies_of(d_model, base):
+    return base ** (-np.arange(0, d_model, 2) / d_model)
+
+
+def on_the_diagonal(blocks):
+    result = np.zeros((2 * len(blocks), 2 * len(blocks)))
+    for j, block in enumerate(blocks):
+        result[2 * j : 2 * j + 2, 2 * j : 2 * j + 2] = block
+    return result
+
+
+def rotations(angles):
+    return [[[math.cos(a), math.sin(a)], [-math.sin(a), math.cos(a)]] for a in angles]
+
+
+@BANK.wrong_for("rotation", names="the transpose, which moves by -offset")
+def rotation_as_in_textbooks(offset, d_model, base):
+    result = np.zeros((d_model, d_model))
+    for j, angle in enumerate(offset * frequencies_of(d_model, base)):
+        c, s = np.cos(angle), np.sin(angle)
+        result[2 * j : 2 * j + 2, 2 * j : 2 * j + 2] = [[c, -s], [s, c]]
+    return result
+
+
+@BANK.wrong_for("rotation", names="the transpose, which moves by -offset")
+def rotation_of_rows(offset, d_model, base):
+    p = np.linspace(0, 4 * base, 4 * d_model)
+    before, after = encode_of(p, d_model, base), encode_of(p + offset, d_model, base)
+    return np.linalg.lstsq(before, after)[0]
+
+
+@BANK.wrong_for("rotation", names="the identity")
+def rotation_by_nothing(offset, d_model, base):
+    return np.eye(d_model)
+
+
+@BANK.wrong_for("rotation", names="all sines before all cosines: they")
+def rotation_in_halves(offset, d_model, base):
+    angles = offset * frequencies_of(d_model, base)
+    c, s = np.diag(np.cos(angles)), np.diag(np.sin(angles))
+    return np.block([[c, s], [-s, c]])
+
+
+@BANK.wrong_for("rotation", names="all sines before all cosines, and it moves by -offset")
+def rotation_in_halves_back(offset, d_model, base):
+    angles = offset * frequencies_of(d_model, base)
+    c, s = np.diag(np.cos(angles)), np.diag(np.sin(angles))
+    return np.block([[c, -s], [s, c]])
+
+
+@BANK.wrong_for("rotation", names="all pairs the frequency 1")
+def rotation_with_one_frequency(offset, d_model, base):
+    return on_the_diagonal(rotations([offset] * (d_model // 2)))
+
+
+@BANK.wrong_for("rotation", names="frequency of the last")
+def rotation_with_the_last_frequency(offset, d_model, base):
+    for j in range(d_model // 2):
+        angle = offset * base ** (-2 * j / d_model)
+    return on_the_diagonal(rotations([angle] * (d_model // 2)))
+
+
+@BANK.wrong_for("rotation", names="plus at both sines")
+def rotation_without_minus(offset, d_model, base):
+    angles = offset * frequencies_of(d_model, base)
+    return on_the_diagonal([[[np.cos(a), np.sin(a)], [np.sin(a), np.cos(a)]] for a in angles])
+
+
+@BANK.wrong_for("rotation", names="minus at both sines")
+def rotation_with_two_minuses(offset, d_model, base):
+    angles = offset * frequencies_of(d_model, base)
+    return on_the_diagonal([[[np.cos(a), -np.sin(a)], [-np.sin(a), np.cos(a)]] for a in angles])
+
+
+@BANK.wrong_for("rotation", names="sine and cosine swapped in the blocks")
+def rotation_with_sines_on_the_diagonal(offset, d_model, base):
+    angles = offset * frequencies_of(d_model, base)
+    return on_the_diagonal([[[np.sin(a), np.cos(a)], [-np.cos(a), np.sin(a)]] for a in angles])
+
+
+@BANK.wrong_for("rotation", names="a reflection, with a minus at a cosine")
+def rotation_as_a_reflection(offset, d_model, base):
+    angles = offset * frequencies_of(d_model, base)
+    return on_the_diagonal([[[np.cos(a), np.sin(a)], [np.sin(a), -np.cos(a)]] for a in angles])
+
+
+@BANK.wrong_for("rotation", names="a reflection, which turns the order")
+def rotation_as_a_reversal(offset, d_model, base):
+    angles = offset * frequencies_of(d_model, base)
+    return on_the_diagonal([[[-np.cos(a), np.sin(a)], [np.sin(a), np.cos(a)]] for a in angles])
+
+
+@BANK.wrong_for("rotation", names="leave out the sines")
+def rotation_by_cosines(offset, d_model, base):
+    return np.diag(np.repeat(np.cos(offset * frequencies_of(d_model, base)), 2))
+
+
+@BANK.wrong_for("rotation", names="leave out the sine below")
+def rotation_upper(offset, d_model, base):
+    return np.triu(rotation_in_a_loop(offset, d_model, base))
+
+
+@BANK.wrong_for("rotation", names="exponent -j / d_model")
+def rotation_with_i_for_2i(offset, d_model, base):
+    return on_the_diagonal(
+        rotations([offset * base ** (-j / d_model) for j in range(d_model // 2)])
+    )
+
+
+@BANK.wrong_for("rotation", names="double the number of a column")
+def rotation_with_columns_doubled(offset, d_model, base):
+    angles = [offset * base ** (-2 * i / d_model) for i in range(0, d_model, 2)]
+    return on_the_diagonal(rotations(angles))
+
+
+@BANK.wrong_for("rotation", names="lost the minus")
+def rotation_with_growing_frequencies(offset, d_model, base):
+    angles = [offset * base ** (2 * j / d_model) for j in range(d_model // 2)]
+    return on_the_diagonal(rotations(angles))
+
+
+@BANK.wrong_for("rotation", names="for degrees")
+def rotation_with_degrees(offset, d_model, base):
+    return on_the_diagonal(rotations(np.deg2rad(offset * frequencies_of(d_model, base))))
+
+
+@BANK.wrong_for("rotation", names="offset in degrees")
+def rotation_by_offset_degrees(offset, d_model, base):
+    return on_the_diagonal(rotations([math.radians(offset)] * (d_model // 2)))
+
+
+@BANK.wrong_for("rotation", names="the frequency alone")
+def rotation_by_one(offset, d_model, base):
+    return on_the_diagonal(rotations(frequencies_of(d_model, base)))
+
+
+@BANK.wrong_for("rotation", names="add offset and frequency")
+def rotation_by_a_sum(offset, d_model, base):
+    return on_the_diagonal(rotations(offset + frequencies_of(d_model, base)))
+
+
+@BANK.wrong_for("rotation", names=r"offset \+ 1")
+def rotation_one_too_far(offset, d_model, base):
+    return on_the_diagonal(rotations((offset + 1) * frequencies_of(d_model, base)))
+
+
+@BANK.wrong_for("rotation", names="lose the sign of the offset")
+def rotation_forwards_only(offset, d_model, base):
+    return on_the_diagonal(rotations(abs(offset) * frequencies_of(d_model, base)))
+
+
+@BANK.wrong_for("rotation", names="first pair alone: the others turn")
+def rotation_of_the_first_pair(offset, d_model, base):
+    result = np.eye(d_model)
+    result[:2, :2] = rotations([offset])[0]
+    return result
+
+
+@BANK.wrong_for("rotation", names="overwritten in the loop")
+def rotation_overwritten(offset, d_model, base):
+    for j in range(d_model // 2):
+        result = np.array(rotations([offset * base ** (-2 * j / d_model)])[0])
+    return result
+
+
+@BANK.wrong_for("rotation", names="blocks one by one")
+def rotation_in_blocks(offset, d_model, base):
+    return rotations(offset * frequencies_of(d_model, base))
+
+
+@BANK.wrong_for("rotation", names="start from ones")
+def rotation_in_an_array_of_ones(offset, d_model, base):
+    result = np.ones((d_model, d_model))
+    for j, block in enumerate(rotations(offset * frequencies_of(d_model, base))):
+        result[2 * j : 2 * j + 2, 2 * j : 2 * j + 2] = block
+    return result
+
+
+@BANK.wrong_for("rotation", names="shift columns")
+def rotation_of_columns(offset, d_model, base):
+    return np.roll(np.eye(d_model), offset, axis=0)
+
+
+@BANK.wrong_for("rotation", names="encoding of the offset on the diagonal")
+def rotation_as_a_diagonal(offset, d_model, base):
+    return np.diag(encode_of([offset], d_model, base)[0])
+
+
+@BANK.wrong_for("rotation", names="encoding of the offset: make a matrix")
+def rotation_as_an_encoding(offset, d_model, base):
+    return encode_of([offset], d_model, base)[0]
+
+
+@BANK.wrong_for("rotation", names=r"2j and 2j \+ 1")
+def rotation_with_too_many_blocks(offset, d_model, base):
+    result = np.zeros((d_model, d_model))
+    for j in range(d_model):
+        angle = offset * base ** (-2 * j / d_model)
+        result[2 * j, 2 * j] = result[2 * j + 1, 2 * j + 1] = np.cos(angle)
+        result[2 * j, 2 * j + 1], result[2 * j + 1, 2 * j] = np.sin(angle), -np.sin(angle)
+    return result
+
+
+@BANK.wrong_for("rotation", symptom=r"result\[.*\] is .*, expected")
+def rotation_fitted_to_few_positions(offset, d_model, base):
+    p = np.arange(d_model // 2)
+    before, after = encode_of(p, d_model, base), encode_of(p + offset, d_model, base)
+    return (np.linalg.pinv(before) @ after).T
+
+
+@BANK.wrong_for("rotation", symptom=r"result\[.*\] is .*, expected")
+def rotation_fitted_to_sines(offset, d_model, base):
+    p = np.linspace(0, 4 * base, 4 * d_model)
+    before = encode_of(p, d_model, base)
+    before[:, 1::2] = 0
+    return np.linalg.lstsq(before, encode_of(p + offset, d_model, base))[0].T
+
+
+@BANK.wrong_for("rotation", symptom="is a return missing")
+def rotation_without_return(offset, d_model, base):
+    rotation_in_a_loop(offset, d_model, base)
+
+
+# add-positions: right
+
+
+@BANK.right_for("add-positions")
+def add_by_broadcasting(x):
+    _, length, d_model = x.shape
+    return x + encode_of(np.arange(length), d_model, 10000.0)
+
+
+@BANK.right_for("add-positions")
+def add_token_by_token(x):
+    result = x.astype(float)
+    for sequence in result:
+        for p, token in enumerate(sequence):
+            for j in range(len(token) // 2):
+                angle = p / 10000 ** (2 * j / len(token))
+                token[2 * j] += math.sin(angle)
+                token[2 * j + 1] += math.cos(angle)
+    return result
+
+
+@BANK.right_for("add-positions")
+def add_from_a_long_table(x):
+    table = attnbook.sinusoidal_encoding(500, x.shape[-1])
+    return x + table[None, : x.shape[1]]
+
+
+@BANK.right_for("add-positions")
+def add_in_a_list(x):
+    encoding = np.array(encoding_with_complex_numbers(x.shape[1], x.shape[2], 10000))
+    return [(sequence + encoding).tolist() for sequence in x]
+
+
+@BANK.right_for("add-positions")
+def add_tiled(x):
+    encoding = np.array(encoding_in_loops(x.shape[1], x.shape[2], 10000))
+    return np.sum([x, np.tile(encoding, (len(x), 1, 1))], axis=0)
+
+
+@BANK.right_for("add-positions")
+def add_with_einsum(x):
+    encoding = encoding_with_a_phase(x.shape[1], x.shape[2], 10000.0)
+    return x + np.einsum("b,ld->bld", np.ones(len(x)), encoding)
+
+
+# add-positions: wrong
+
+
+@BANK.wrong_for("add-positions", names="index the encoding by the batch")
+def add_by_batch(x):
+    table = encode_of(np.arange(100), x.shape[2], 10000.0)[:, None]  # (100, 1, d_model)
+    return x + table[: x.shape[0]]
+
+
+@BANK.wrong_for("add-positions", names="index the encoding by the batch")
+def add_with_an_axis_in_the_wrong_place(x):
+    return x + encode_of(np.arange(x.shape[1]), x.shape[2], 10000.0)[:, None]
+
+
+@BANK.wrong_for("add-positions", names="has a row for each token")
+def add_as_many_as_the_batch(x):
+    return x + encode_of(np.arange(len(x)), x.shape[2], 10000.0)
+
+
+@BANK.wrong_for("add-positions", names="the encoding of position 0")
+def add_the_first(x):
+    return x + encode_of([0], x.shape[2], 10000.0)
+
+
+@BANK.wrong_for("add-positions", names="the encoding of the last position")
+def add_the_last(x):
+    return x + encode_of(np.arange(x.shape[1]), x.shape[2], 10000.0)[-1]
+
+
+@BANK.wrong_for("add-positions", names="after the last, that of position len")
+def add_the_length(x):
+    return x + encode_of([x.shape[1]], x.shape[2], 10000.0)
+
+
+@BANK.wrong_for("add-positions", names="mean of the encodings")
+def add_the_mean(x):
+    return x + encode_of(np.arange(x.shape[1]), x.shape[2], 10000.0).mean(axis=0)
+
+
+@BANK.wrong_for("add-positions", names="count on from one sequence")
+def add_counting_through_the_batch(x):
+    encoding = encode_of(np.arange(len(x) * x.shape[1]), x.shape[2], 10000.0)
+    return x + encoding.reshape(x.shape)
+
+
+@BANK.wrong_for("add-positions", names="positions from 1")
+def add_from_one(x):
+    return x + encode_of(np.arange(1, x.shape[1] + 1), x.shape[2], 10000.0)
+
+
+@BANK.wrong_for("add-positions", names="positions down")
+def add_backwards(x):
+    return x + encode_of(np.arange(x.shape[1])[::-1], x.shape[2], 10000.0)
+
+
+@BANK.wrong_for("add-positions", names="first sequence alone")
+def add_to_the_first_sequence(x):
+    result = x.astype(float)
+    result[0] += encode_of(np.arange(x.shape[1]), x.shape[2], 10000.0)
+    return result
+
+
+@BANK.wrong_for("add-positions", names="changed in place")
+def add_in_place(x):
+    x += encode_of(np.arange(x.shape[1]), x.shape[2], 10000.0)
+    return x
+
+
+@BANK.wrong_for("add-positions", names="encoding alone")
+def add_to_nothing(x):
+    return encode_of(np.arange(x.shape[1]), x.shape[2], 10000.0)
+
+
+@BANK.wrong_for("add-positions", names="concatenate x and the encoding")
+def add_by_concatenation(x):
+    encoding = encode_of(np.arange(x.shape[1]), x.shape[2], 10000.0)
+    return np.concatenate([x, np.broadcast_to(encoding, x.shape)], axis=-1)
+
+
+@BANK.wrong_for("add-positions", names="as tokens of its own")
+def add_as_tokens(x):
+    encoding = encode_of(np.arange(x.shape[1]), x.shape[2], 10000.0)
+    return np.concatenate([np.broadcast_to(encoding, x.shape), x], axis=1)
+
+
+@BANK.wrong_for("add-positions", names="multiply x by the encoding")
+def add_as_a_product(x):
+    return x * encode_of(np.arange(x.shape[1]), x.shape[2], 10000.0)
+
+
+@BANK.wrong_for("add-positions", names="subtract the encoding")
+def add_negatively(x):
+    return x - encode_of(np.arange(x.shape[1]), x.shape[2], 10000.0)
+
+
+@BANK.wrong_for("add-positions", names="multiply x by sqrt")
+def add_to_scaled_embeddings(x):
+    return x * np.sqrt(x.shape[-1]) + encode_of(np.arange(x.shape[1]), x.shape[2], 10000.0)
+
+
+@BANK.wrong_for("add-positions", names="divide the encoding by sqrt")
+def add_a_scaled_encoding(x):
+    d_model = x.shape[2]
+    return x + encode_of(np.arange(x.shape[1]), d_model, 10000.0) / np.sqrt(d_model)
+
+
+@BANK.wrong_for("add-positions", names=r"sqrt\(d_model / 2\)")
+def add_unit_vectors(x):
+    encoding = encode_of(np.arange(x.shape[1]), x.shape[2], 10000.0)
+    return x + encoding / np.linalg.norm(encoding, axis=-1, keepdims=True)
+
+
+@BANK.wrong_for("add-positions", names="number of the position")
+def add_numbers(x):
+    return x + np.arange(x.shape[1])[:, None]
+
+
+@BANK.wrong_for("add-positions", names="along the last axis")
+def add_along_the_features(x):
+    return x + encode_of(np.arange(x.shape[2]), 2 * x.shape[1], 10000.0)[:, ::2].T
+
+
+@BANK.wrong_for("add-positions", names="all sines first")
+def add_in_halves(x):
+    return x + encoding_concatenated(x.shape[1], x.shape[2], 10000.0)
+
+
+@BANK.wrong_for("add-positions", names="sine and cosine swapped")
+def add_cosine_first(x):
+    return x + encoding_cosine_first(x.shape[1], x.shape[2], 10000.0)
+
+
+@BANK.wrong_for("add-positions", names=r"exponent of their own, 2j \+ 1")
+def add_with_odd_exponents(x):
+    return x + encoding_with_odd_exponents(x.shape[1], x.shape[2], 10000.0)
+
+
+@BANK.wrong_for("add-positions", names="take 1000 for the base")
+def add_with_another_base(x):
+    return x + encode_of(np.arange(x.shape[1]), x.shape[2], 1000.0)
+
+
+@BANK.wrong_for("add-positions", names="the result to integers")
+def add_into_the_type_of_x(x):
+    result = np.zeros_like(x)
+    result[:] = x + encode_of(np.arange(x.shape[1]), x.shape[2], 10000.0)
+    return result
+
+
+@BANK.wrong_for("add-positions", names="fractions in place to integers")
+def add_to_a_copy_in_place(x):
+    result = x.copy()
+    result += encode_of(np.arange(x.shape[1]), x.shape[2], 10000.0)
+    return result
+
+
+@BANK.wrong_for("add-positions", names="three axes")
+def add_to_one_sequence(x):
+    length, d_model = x.shape
+    return x + encode_of(np.arange(length), d_model, 10000.0)
+
+
+@BANK.wrong_for("add-positions", symptom="shape of result")
+def add_with_the_batch_as_an_axis(x):
+    encoding = encode_of(np.arange(x.shape[1]), x.shape[2], 10000.0)
+    return x[:, None] + encoding
+
+
+@BANK.wrong_for("add-positions", symptom=r"result\[.*\] is .*, expected .*What is result - x")
+def add_normalised(x):
+    result = x + encode_of(np.arange(x.shape[1]), x.shape[2], 10000.0)
+    return (result - result.mean(axis=-1, keepdims=True)) / result.std(axis=-1, keepdims=True)
+
+
+@BANK.wrong_for("add-positions", symptom="is a return missing")
+def add_without_return(x):
+    add_by_broadcasting(x)
+
+
+# offset-score: right
+
+
+@BANK.right_for("offset-score")
+def score_by_cosines(offset, d_model, base):
+    return np.cos(offset * base ** (-np.arange(0, d_model, 2) / d_model)).sum()
+
+
+@BANK.right_for("offset-score")
+def score_in_a_loop(offset, d_model, base):
+    total = 0.0
+    for j in range(d_model // 2):
+        total += math.cos(offset * base ** (-2 * j / d_model))
+    return total
+
+
+@BANK.right_for("offset-score")
+def score_by_a_dot_product(offset, d_model, base):
+    one, other = encode_of([11, 11 + offset], d_model, base)
+    return one @ other
+
+
+@BANK.right_for("offset-score")
+def score_from_a_table(offset, d_model, base):
+    table = np.array(encoding_in_loops(abs(offset) + 1, d_model, base))
+    return float(table[0] @ table[-1])
+
+
+@BANK.right_for("offset-score")
+def score_with_complex_numbers(offset, d_model, base):
+    frequencies = [base ** (-2 * j / d_model) for j in range(d_model // 2)]
+    return sum(cmath.exp(1j * offset * frequency) for frequency in frequencies).real
+
+
+@BANK.right_for("offset-score")
+def score_as_half_a_trace(offset, d_model, base):
+    return np.trace(attnbook.relative_rotation(offset, d_model, base=base)) / 2
+
+
+# offset-score: wrong
+
+
+@BANK.wrong_for("offset-score", names="add up sines:")
+def score_by_sines(offset, d_model, base):
+    return np.sin(offset * frequencies_of(d_model, base)).sum()
+
+
+@BANK.wrong_for("offset-score", names="sines and cosines")
+def score_by_all_entries(offset, d_model, base):
+    return encode_of([offset], d_model, base).sum()
+
+
+@BANK.wrong_for("offset-score", names="each pair twice")
+def score_over_columns(offset, d_model, base):
+    return sum(math.cos(offset * base ** (-(i // 2 * 2) / d_model)) for i in range(d_model))
+
+
+@BANK.wrong_for("offset-score", names="or the cosine similarity")
+def score_as_a_mean(offset, d_model, base):
+    return np.cos(offset * frequencies_of(d_model, base)).mean()
+
+
+@BANK.wrong_for("offset-score", names="or the cosine similarity")
+def score_as_a_cosine(offset, d_model, base):
+    one, other = encode_of([5, 5 + offset], d_model, base)
+    return one @ other / (np.linalg.norm(one) * np.linalg.norm(other))
+
+
+@BANK.wrong_for("offset-score", names="divide by d_model: a dot")
+def score_divided_by_d_model(offset, d_model, base):
+    one, other = encode_of([5, 5 + offset], d_model, base)
+    return np.mean(one * other)
+
+
+@BANK.wrong_for("offset-score", names="as attention does")
+def score_scaled(offset, d_model, base):
+    one, other = encode_of([0, offset], d_model, base)
+    return one @ other / math.sqrt(d_model)
+
+
+@BANK.wrong_for("offset-score", names="absolute value of the score")
+def score_absolute(offset, d_model, base):
+    return abs(np.cos(offset * frequencies_of(d_model, base)).sum())
+
+
+@BANK.wrong_for("offset-score", names="absolute value of each cosine")
+def score_of_absolute_cosines(offset, d_model, base):
+    return np.abs(np.cos(offset * frequencies_of(d_model, base))).sum()
+
+
+@BANK.wrong_for("offset-score", names="square each cosine")
+def score_of_squares(offset, d_model, base):
+    return (np.cos(offset * frequencies_of(d_model, base)) ** 2).sum()
+
+
+@BANK.wrong_for("offset-score", names="return the distance")
+def score_as_a_distance(offset, d_model, base):
+    one, other = encode_of([0, offset], d_model, base)
+    return np.linalg.norm(one - other)
+
+
+@BANK.wrong_for("offset-score", names="multiply the cosines")
+def score_as_a_product(offset, d_model, base):
+    return np.prod(np.cos(offset * frequencies_of(d_model, base)))
+
+
+@BANK.wrong_for("offset-score", names="cosine of the sum")
+def score_of_the_sum(offset, d_model, base):
+    return np.cos((offset * frequencies_of(d_model, base)).sum())
+
+
+@BANK.wrong_for("offset-score", names="leave out the offset")
+def score_without_the_offset(offset, d_model, base):
+    return np.cos(frequencies_of(d_model, base)).sum()
+
+
+@BANK.wrong_for("offset-score", names="the offset belongs inside")
+def score_offset_outside(offset, d_model, base):
+    return sum(offset * math.cos(base ** (-2 * j / d_model)) for j in range(d_model // 2))
+
+
+@BANK.wrong_for("offset-score", names="lost the minus in the exponent, or divide")
+def score_divided_by_frequencies(offset, d_model, base):
+    return np.cos(offset / frequencies_of(d_model, base)).sum()
+
+
+@BANK.wrong_for("offset-score", names="one too large")
+def score_one_too_far(offset, d_model, base):
+    table = encode_of(np.arange(100), d_model, base)
+    return table[50] @ table[50 + offset + 1]
+
+
+@BANK.wrong_for("offset-score", names="cosines one by one")
+def score_not_summed(offset, d_model, base):
+    return np.cos(offset * frequencies_of(d_model, base))
+
+
+@BANK.wrong_for("offset-score", names="first pair alone")
+def score_returning_in_the_loop(offset, d_model, base):
+    total = 0
+    for j in range(d_model // 2):
+        total += math.cos(offset * base ** (-2 * j / d_model))
+        return total
+
+
+@BANK.wrong_for("offset-score", names="last pair alone")
+def score_overwritten(offset, d_model, base):
+    for j in range(d_model // 2):
+        total = math.cos(offset * base ** (-2 * j / d_model))
+    return total
+
+
+@BANK.wrong_for("offset-score", names="with itself")
+def score_with_itself(offset, d_model, base):
+    one = encode_of([offset], d_model, base)[0]
+    return one @ one
+
+
+@BANK.wrong_for("offset-score", names="sines, which are all 0")
+def score_of_the_sine_only_encoding(offset, d_model, base):
+    sines = encode_of([0, offset], d_model, base)[:, ::2]
+    return sines[0] @ sines[1]
+
+
+@BANK.wrong_for("offset-score", names="exponent -j / d_model")
+def score_with_i_for_2i(offset, d_model, base):
+    return sum(math.cos(offset * base ** (-j / d_model)) for j in range(d_model // 2))
+
+
+@BANK.wrong_for("offset-score", names="double the number of a column")
+def score_with_columns_doubled(offset, d_model, base):
+    return sum(math.cos(offset * base ** (-2 * i / d_model)) for i in range(0, d_model, 2))
+
+
+@BANK.wrong_for("offset-score", names="for degrees")
+def score_in_degrees(offset, d_model, base):
+    return np.cos(np.deg2rad(offset * frequencies_of(d_model, base))).sum()
+
+
+@BANK.wrong_for("offset-score", names="take 10000 for the base")
+def score_with_a_fixed_base(offset, d_model, base):
+    encoding = encode_of([0, offset], d_model, 10000.0)
+    return encoding[0] @ encoding[1]
+
+
+@BANK.wrong_for("offset-score", names="is the length of a table fixed")
+def score_from_a_table_of_twenty(offset, d_model, base):
+    table = encode_of(np.arange(20), d_model, base)
+    return table[0] @ table[abs(offset) % 20]
+
+
+@BANK.wrong_for("offset-score", names="must reach from one position")
+def score_from_a_short_table(offset, d_model, base):
+    table = encode_of(np.arange(20), d_model, base)
+    return table[0] @ table[abs(offset)]
+
+
+@BANK.wrong_for("offset-score", names="count from the end of a table")
+def score_wrapped(offset, d_model, base):
+    table = encode_of(np.arange(100), d_model, base)
+    return table[0] @ table[offset]
+
+
+@BANK.wrong_for("offset-score", symptom=r"the score is .*, expected .*3 apart")
+def score_of_fixed_positions(offset, d_model, base):
+    one, other = encode_of([3, 11], d_model, base)
+    return one @ other
+
+
+@BANK.wrong_for("offset-score", symptom=r"shape of the score is \(1, 1\), expected \(\)")
+def score_as_a_matrix(offset, d_model, base):
+    return encode_of([0], d_model, base) @ encode_of([offset], d_model, base).T
+
+
+@BANK.wrong_for("offset-score", symptom="is a return missing")
+def score_without_return(offset, d_model, base):
+    score_by_cosines(offset, d_model, base)
+
+
+# reversal: right
+
+
+@BANK.right_for("reversal")
+def reversal_in_a_loop(length, d_model, base):
+    result = np.zeros((d_model, d_model))
+    for j in range(d_model // 2):
+        angle = (length - 1) * base ** (-2 * j / d_model)
+        c, s = math.cos(angle), math.sin(angle)
+        result[2 * j : 2 * j + 2, 2 * j : 2 * j + 2] = [[-c, s], [s, c]]
+    return result
+
+
+@BANK.right_for("reversal")
+def reversal_turned_then_moved(length, d_model, base):
+    turned = np.diag([(-1.0) ** (column + 1) for column in range(d_model)])
+    return attnbook.relative_rotation(length - 1, d_model, base=base) @ turned
+
+
+@BANK.right_for("reversal")
+def reversal_moved_back_then_turned(length, d_model, base):
+    turned = np.diag([-1, 1] * (d_model // 2))
+    return turned @ attnbook.relative_rotation(1 - length, d_model, base=base)
+
+
+@BANK.right_for("reversal")
+def reversal_fitted(length, d_model, base):
+    encoding = encode_of(np.arange(length), d_model, base)
+    return np.linalg.lstsq(encoding, encoding[::-1])[0].T
+
+
+@BANK.right_for("reversal")
+def reversal_with_the_inverse(length, d_model, base):
+    p = np.linspace(-3 * base, 3 * base, 5 * d_model)
+    return encode_of(length - 1 - p, d_model, base).T @ np.linalg.pinv(
+        encode_of(p, d_model, base).T
+    )
+
+
+@BANK.right_for("reversal")
+def reversal_on_diagonals(length, d_model, base):
+    angles = (length - 1) * frequencies_of(d_model, base)
+    diagonal = np.stack([-np.cos(angles), np.cos(angles)], axis=1).ravel()
+    beside = np.stack([np.sin(angles), np.zeros_like(angles)], axis=1).ravel()[:-1]
+    return np.diag(diagonal) + np.diag(beside, k=1) + np.diag(beside, k=-1)
+
+
+@BANK.right_for("reversal")
+def reversal_with_complex_numbers(length, d_model, base):
+    hands = np.exp(1j * (length - 1) * frequencies_of(d_model, base))
+    units = np.eye(d_model).reshape(d_model, -1, 2)
+    turned = np.conj(units[..., 1] + 1j * units[..., 0]) * hands
+    return np.stack([turned.imag, turned.real], axis=-1).reshape(d_model, d_model).T
+
+
+# reversal: wrong
+
+
+def reflections(angles):
+    return [[[-math.cos(a), math.sin(a)], [math.sin(a), math.cos(a)]] for a in angles]
+
+
+@BANK.wrong_for("reversal", names="a rotation, which moves all positions")
+def reversal_by_a_rotation(length, d_model, base):
+    return rotation_in_a_loop(length - 1, d_model, base)
+
+
+@BANK.wrong_for("reversal", names="a rotation, and it moves back")
+def reversal_by_a_rotation_back(length, d_model, base):
+    return rotation_in_a_loop(1 - length, d_model, base)
+
+
+@BANK.wrong_for("reversal", names="about length - p")
+def reversal_one_too_far(length, d_model, base):
+    return on_the_diagonal(reflections(length * frequencies_of(d_model, base)))
+
+
+@BANK.wrong_for("reversal", names="about length - 2 - p")
+def reversal_one_short(length, d_model, base):
+    return on_the_diagonal(reflections((length - 2) * frequencies_of(d_model, base)))
+
+
+@BANK.wrong_for("reversal", names="half of length - 1")
+def reversal_about_the_middle(length, d_model, base):
+    return on_the_diagonal(reflections((length - 1) / 2 * frequencies_of(d_model, base)))
+
+
+@BANK.wrong_for("reversal", names="half of the length")
+def reversal_about_half_the_length(length, d_model, base):
+    return on_the_diagonal(reflections(length / 2 * frequencies_of(d_model, base)))
+
+
+@BANK.wrong_for("reversal", names="turn p into -p: from there")
+def reversal_about_0(length, d_model, base):
+    return np.diag(np.tile([-1.0, 1.0], d_model // 2))
+
+
+@BANK.wrong_for("reversal", names="signs of the cosines")
+def reversal_of_cosines(length, d_model, base):
+    return np.diag(np.tile([1.0, -1.0], d_model // 2))
+
+
+@BANK.wrong_for("reversal", names="move first and then turn")
+def reversal_in_the_other_order(length, d_model, base):
+    turned = np.diag(np.tile([-1.0, 1.0], d_model // 2))
+    return turned @ attnbook.relative_rotation(length - 1, d_model, base=base)
+
+
+@BANK.wrong_for("reversal", names="wrong cosine")
+def reversal_with_the_minus_below(length, d_model, base):
+    angles = (length - 1) * frequencies_of(d_model, base)
+    return on_the_diagonal([[[np.cos(a), np.sin(a)], [np.sin(a), -np.cos(a)]] for a in angles])
+
+
+@BANK.wrong_for("reversal", names="no minus at all")
+def reversal_without_minus(length, d_model, base):
+    angles = (length - 1) * frequencies_of(d_model, base)
+    return on_the_diagonal([[[np.cos(a), np.sin(a)], [np.sin(a), np.cos(a)]] for a in angles])
+
+
+@BANK.wrong_for("reversal", names="minus at both cosines")
+def reversal_with_two_minuses(length, d_model, base):
+    angles = (length - 1) * frequencies_of(d_model, base)
+    return on_the_diagonal([[[-np.cos(a), np.sin(a)], [np.sin(a), -np.cos(a)]] for a in angles])
+
+
+@BANK.wrong_for("reversal", names="sine below the diagonal")
+def reversal_with_a_minus_below(length, d_model, base):
+    angles = (length - 1) * frequencies_of(d_model, base)
+    return on_the_diagonal([[[-np.cos(a), np.sin(a)], [-np.sin(a), np.cos(a)]] for a in angles])
+
+
+@BANK.wrong_for("reversal", names="sign of all the blocks")
+def reversal_negative(length, d_model, base):
+    angles = (length - 1) * frequencies_of(d_model, base)
+    return -on_the_diagonal(reflections(angles))
+
+
+@BANK.wrong_for("reversal", names="sine and cosine swapped in the blocks")
+def reversal_with_sines_on_the_diagonal(length, d_model, base):
+    angles = (length - 1) * frequencies_of(d_model, base)
+    return on_the_diagonal([[[-np.sin(a), np.cos(a)], [np.cos(a), np.sin(a)]] for a in angles])
+
+
+@BANK.wrong_for("reversal", names="the identity")
+def reversal_by_nothing(length, d_model, base):
+    return np.eye(d_model)
+
+
+@BANK.wrong_for("reversal", names="order of the columns")
+def reversal_of_columns(length, d_model, base):
+    return np.flipud(np.eye(d_model))
+
+
+@BANK.wrong_for("reversal", names="a matrix for positions")
+def reversal_of_rows(length, d_model, base):
+    return np.flipud(np.eye(length))
+
+
+@BANK.wrong_for("reversal", names="reversed encodings")
+def reversal_of_the_encoding(length, d_model, base):
+    return encode_of(np.arange(length), d_model, base)[::-1]
+
+
+@BANK.wrong_for("reversal", names="swap the sine and the cosine")
+def reversal_by_swaps(length, d_model, base):
+    return np.kron(np.eye(d_model // 2), [[0, 1], [1, 0]])
+
+
+@BANK.wrong_for("reversal", names="all sines before all cosines")
+def reversal_in_halves(length, d_model, base):
+    angles = (length - 1) * frequencies_of(d_model, base)
+    c, s = np.diag(np.cos(angles)), np.diag(np.sin(angles))
+    return np.block([[-c, s], [s, c]])
+
+
+@BANK.wrong_for("reversal", names="frequency 1")
+def reversal_with_one_frequency(length, d_model, base):
+    return on_the_diagonal(reflections([length - 1] * (d_model // 2)))
+
+
+@BANK.wrong_for("reversal", names="exponent -j / d_model")
+def reversal_with_i_for_2i(length, d_model, base):
+    angles = [(length - 1) * base ** (-j / d_model) for j in range(d_model // 2)]
+    return on_the_diagonal(reflections(angles))
+
+
+@BANK.wrong_for("reversal", names="take 10000 for the base")
+def reversal_with_a_fixed_base(length, d_model, base):
+    return on_the_diagonal(reflections((length - 1) * frequencies_of(d_model, 10000.0)))
+
+
+@BANK.wrong_for("reversal", names="for degrees")
+def reversal_in_degrees(length, d_model, base):
+    return on_the_diagonal(reflections(np.radians((length - 1) * frequencies_of(d_model, base))))
+
+
+@BANK.wrong_for("reversal", names="overwritten in the loop")
+def reversal_overwritten(length, d_model, base):
+    for angle in (length - 1) * frequencies_of(d_model, base):
+        block = reflections([angle])[0]
+    return block
+
+
+@BANK.wrong_for("reversal", names="blocks one by one")
+def reversal_in_blocks(length, d_model, base):
+    return reflections((length - 1) * frequencies_of(d_model, base))
+
+
+@BANK.wrong_for("reversal", symptom=r"result\[.*\] is .*, expected")
+def reversal_fitted_to_few_positions(length, d_model, base):
+    encoding = encode_of(np.arange(length), d_model, base)
+    few = d_model // 2  # one position for each pair, where each column needs one
+    return (np.linalg.pinv(encoding[:few]) @ encoding[::-1][:few]).T
+
+
+@BANK.wrong_for("reversal", symptom=r"result\[.*\] is .*, expected")
+def reversal_of_the_wrong_product(length, d_model, base):
+    encoding = encode_of(np.arange(length), d_model, base)
+    return encoding[::-1].T @ encoding / length
+
+
+@BANK.wrong_for("reversal", symptom="is a return missing")
+def reversal_without_return(length, d_model, base):
+    reversal_in_a_loop(length, d_model, base)

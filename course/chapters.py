@@ -1,0 +1,118 @@
+"""The chapters of the book, in the order of `_toc.yml`, and where the files of each lie."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """One chapter; the name of its page, such as ``02-scaled-dot-product``, gives all others."""
+
+    number: int
+    name: str
+    root: Path
+
+    @property
+    def module(self) -> str:
+        """The name of its room here, and of its checkers in `attnbook.exercises`."""
+        return f"ch{self.name.replace('-', '_')}"
+
+    @property
+    def label(self) -> str:
+        """What a page links to it by."""
+        return f"ch-{self.name.partition('-')[2]}"
+
+    @property
+    def assignment(self) -> str:
+        """What students, and nbgrader, call its assignment."""
+        return f"assignment-{self.name}"
+
+    @property
+    def notebook(self) -> Path:
+        """Its text."""
+        return self.root / f"book/{self.name}.ipynb"
+
+    @property
+    def room(self) -> Path:
+        """The folder of all that is not its text."""
+        return self.root / f"course/{self.module}"
+
+    @property
+    def master(self) -> Path:
+        """Its assignment, with solutions and hidden tests."""
+        return self.room / "assignment.ipynb"
+
+    @cached_property
+    def about(self) -> dict[str, Any]:
+        """What its `chapter.toml` says."""
+        return tomllib.loads((self.room / "chapter.toml").read_text(encoding="utf-8"))
+
+    @cached_property
+    def prose(self) -> str:
+        """Its text without the code."""
+        return prose(self.notebook)
+
+    @cached_property
+    def exercises(self) -> dict[str, str]:
+        """The titles of its exercises, by the names that `check` takes."""
+        found = re.findall(r"^:::\{exercise\} (.+)\n:label: ex-([\w-]+)", self.prose, re.M)
+        return {name: title for title, name in found}
+
+    @cached_property
+    def sections(self) -> dict[str, str]:
+        """The labels of its sections by their headings."""
+        found = re.findall(r"^\((sec-[\w-]+)\)=\n##+ (.+)$", self.prose, re.M)
+        return {heading: label for label, heading in found}
+
+    @cached_property
+    def tasks(self) -> list[str]:
+        """The titles of its assignment's tasks; the first is task 1."""
+        return re.findall(r"^## \d\. (.+)$", prose(self.master), re.M)
+
+    @property
+    def session(self) -> str:
+        """The plan of its session with a class."""
+        return (self.room / "session.md").read_text(encoding="utf-8")
+
+    def part(self, name: str) -> ModuleType:
+        """Return a module of its room."""
+        return importlib.import_module(f"{__package__}.{self.module}.{name}")
+
+
+def chapters(root: Path = ROOT) -> list[Chapter]:
+    """Return the chapters: what `_toc.yml` lists in its numbered part."""
+    toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
+    (files,) = [part["chapters"] for part in toc["parts"] if part.get("numbered")]
+    names = [entry["file"].removeprefix("book/") for entry in files]
+    return [Chapter(number, name, root) for number, name in enumerate(names, 1)]
+
+
+def by_name(name: str) -> Chapter:
+    """Return the chapter whose page has a name; raise KeyError if there is none."""
+    return {chapter.name: chapter for chapter in chapters()}[name]
+
+
+def cells(notebook: Path, kind: str) -> list[dict[str, Any]]:
+    """Return the cells of a kind of a notebook, the source of each in one piece."""
+    found = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    return [
+        {**cell, "source": "".join(cell["source"])} for cell in found if cell["cell_type"] == kind
+    ]
+
+
+def prose(notebook: Path) -> str:
+    """Return the text of a notebook without its code."""
+    return "\n\n".join(cell["source"] for cell in cells(notebook, "markdown"))

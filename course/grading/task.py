@@ -1,0 +1,40 @@
+"""What a task of an assignment is; those of a chapter are in its room, in `tasks`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from attnbook.exercises.exercise import Exercise
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task(Exercise):
+    """An exercise with, where loops cost points, inputs ``sized(rng, n)`` that grow with n."""
+
+    sized: Callable[[np.random.Generator, int], dict] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measurement(Exercise):
+    """Numbers to measure on data that the class's public seed draws, then one to read off.
+
+    ``read(rng, *arguments)`` is the number to read off, ``how`` says how it is read; a threshold
+    that it needs is drawn after the data.
+    """
+
+    read: Callable
+    how: str
+
+
+def sizes(rng: np.random.Generator, *among: tuple[int, ...]) -> list[int]:
+    """Draw one size from each of some lists, no two of them equal."""
+    drawn = [int(rng.choice(each)) for each in among]
+    return drawn if len(set(drawn)) == len(drawn) else sizes(rng, *among)
+
+
+def level(rng: np.random.Generator) -> float:
+    """Draw the class's threshold, as the release does after its data."""
+    return round(rng.uniform(0.3, 0.6), 2)

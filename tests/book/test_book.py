@@ -1,0 +1,234 @@
+"""The book as files: what nobody sees until a reader does."""
+
+import json
+import re
+import tomllib
+from urllib.parse import parse_qsl, urlsplit
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import yaml
+
+from attnbook.exercises import _all_exercises
+from course.chapters import ROOT, chapters
+from course.pages import contents
+from tools import cover
+
+EXERCISES = _all_exercises()
+BOOK = ROOT / "book"
+URL = "https://github.com/attnbook/attnbook"
+CHAPTERS = [chapter.notebook for chapter in chapters()]
+
+
+def read(path):
+    return path.read_text(encoding="utf-8")
+
+
+def cells(path, kind):
+    notebook = json.loads(read(path))
+    return [cell for cell in notebook["cells"] if cell["cell_type"] == kind]
+
+
+def source(cell):
+    return "".join(cell["source"])
+
+
+def prose(path):
+    return "\n".join(source(cell) for cell in cells(path, "markdown"))
+
+
+def is_figure(cell):
+    return any(kind.startswith("image/") for out in cell["outputs"] for kind in out.get("data", {}))
+
+
+def listed_in_toc():
+    toc = yaml.safe_load(read(ROOT / "_toc.yml"))
+    entries = [entry["file"] for part in toc["parts"] for entry in part["chapters"]]
+    return [toc["root"], *entries]
+
+
+def test_the_table_of_contents_and_the_folder_agree():
+    on_disk = {path.stem for path in [*BOOK.glob("*.ipynb"), *BOOK.glob("*.md")]}
+    assert CHAPTERS
+    assert {f"book/{name}" for name in on_disk} == set(listed_in_toc())
+    assert len(listed_in_toc()) == len(on_disk)
+
+
+def test_the_landing_page_maps_each_chapter_and_no_other():
+    mapped = re.findall(r"^\| \[\]\(([\w-]+\.ipynb)\) \|", "\n".join(contents()), re.M)
+    assert mapped == [path.name for path in CHAPTERS]
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
+class TestChapter:
+    def test_imports_the_package(self, chapter):
+        assert any(re.search(r"^from attnbook", source(c), re.M) for c in cells(chapter, "code"))
+
+    def test_code_cells_are_short(self, chapter):
+        long = [source(c) for c in cells(chapter, "code") if len(source(c).splitlines()) > 15]
+        assert not long
+
+    def test_was_executed_in_order_and_holds_only_intended_errors(self, chapter):
+        code = cells(chapter, "code")
+        assert [c["execution_count"] for c in code] == list(range(1, len(code) + 1))
+        for cell in code:
+            has_error = any(out["output_type"] == "error" for out in cell["outputs"])
+            assert has_error == ("raises-exception" in cell["metadata"].get("tags", []))
+
+    def test_metadata_is_minimal(self, chapter):
+        assert json.loads(read(chapter))["metadata"].keys() == {"kernelspec", "language_info"}
+        allowed = {"tags", "mystnb", "jupyter", "slideshow"}
+        for cell in json.loads(read(chapter))["cells"]:
+            assert cell["metadata"].keys() <= allowed
+            assert "attachments" not in cell
+
+    def test_is_written_as_make_notebooks_writes_it(self, chapter):
+        """Or executing it again, with the same outputs, would show as a change."""
+        notebook = json.loads(read(chapter))
+        assert read(chapter) == json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
+        for cell in notebook["cells"]:
+            written = json.dumps(cell["metadata"], sort_keys=True)
+            assert json.dumps(cell["metadata"]) == written, cell["id"]
+
+    def test_figures_are_svg_with_alt_text_caption_and_a_mention(self, chapter):
+        figures = [c for c in cells(chapter, "code") if is_figure(c)]
+        assert len(figures) >= 8
+        names = []
+        for cell in figures:
+            (out,) = (out for out in cell["outputs"] if "data" in out)
+            assert "image/svg+xml" in out["data"]
+            assert "image/png" not in out["data"]
+            about = cell["metadata"]["mystnb"]
+            assert len(about["image"]["alt"].split()) >= 15  # says what one sees and learns
+            assert len(about["figure"]["caption"].split()) >= 8
+            names.append(about["figure"]["name"])
+        assert len(set(names)) == len(names)
+        assert all(name.startswith("fig-") for name in names)
+
+    def test_figures_are_followed_by_an_assertion(self, chapter):
+        # The finding of a figure is asserted in the cells around it.
+        code = cells(chapter, "code")
+        for i, cell in enumerate(code):
+            if is_figure(cell):
+                around = "\n".join(source(c) for c in code[max(i - 2, 0) : i + 3])
+                assert re.search(r"\bassert\b|np\.testing\.", around)
+
+    def test_pitfalls_are_run_live(self, chapter):
+        notebook = json.loads(read(chapter))["cells"]
+        pitfalls = [i for i, cell in enumerate(notebook) if "} Pitfall" in source(cell)]
+        assert len(pitfalls) >= 4
+        for i in pitfalls:
+            assert source(notebook[i]).count("} Pitfall") == 1
+            for word in ("*As written:*", "*Symptom:*", "*The property that catches it:*"):
+                assert word in source(notebook[i])
+            assert notebook[i + 1]["cell_type"] == "code"
+            assert "assert" in source(notebook[i + 1])
+
+    def test_each_exercise_has_an_empty_cell_and_a_checked_solution(self, chapter):
+        text = prose(chapter)
+        exercises = re.findall(r":::\{exercise\}.*\n:label: (ex-[\w-]+)", text)
+        assert len(exercises) >= 4
+        assert re.findall(r"\{solution-start\} (ex-[\w-]+)\n:class: dropdown", text) == exercises
+        assert text.count("{solution-end}") == len(exercises)
+        solved = set()
+        for cell in cells(chapter, "code"):
+            solved |= set(re.findall(r'^check\("([\w-]+)"', source(cell), re.M))
+        names = {label.removeprefix("ex-") for label in exercises}
+        assert solved == names
+        empty = [c for c in cells(chapter, "code") if source(c).startswith("# Your answer")]
+        assert len(empty) == len(exercises)
+
+    def test_a_statement_names_the_function_as_its_checker_does(self, chapter):
+        statements = re.findall(
+            r":::\{exercise\}.*\n:label: ex-([\w-]+)\n(.*?):::", prose(chapter), re.S
+        )
+        assert statements
+        for name, text in statements:
+            assert f"`{EXERCISES[name].call}`" in text, name
+
+    def test_the_stated_minutes_are_those_of_its_words_and_lines(self, chapter):
+        words = len(prose(chapter).split())
+        lines = sum(len(source(c).splitlines()) for c in cells(chapter, "code"))
+        measured = words / 150 + lines / 25  # words a minute, lines of code a minute
+        stated = int(re.search(r"about (\d+) minutes to read", prose(chapter))[1])
+        assert abs(stated - measured) <= 5, f"about {measured:.0f} minutes"
+        row = next(line for line in contents() if chapter.name in line)
+        exercises = prose(chapter).count(":::{exercise}")
+        assert [cell.strip() for cell in row.split("|")[-3:-1]] == [str(exercises), str(stated)]
+
+    def test_directives_read_well_where_they_are_not_rendered(self, chapter):
+        # In Colab a fence of backticks is a block of code: its title is gone, its formulas are raw.
+        assert "```{" not in prose(chapter)
+        assert ":::{exercise} " in prose(chapter)
+
+    def test_has_no_filler(self, chapter):
+        words = "simply|obviously|clearly|powerful|delve|crucial|straightforward|of course"
+        assert not re.findall(rf"\b({words})\b", prose(chapter), re.I)
+
+    def test_has_no_todo_or_path_of_a_machine(self, chapter):
+        assert not re.findall(r"TODO|FIXME|@[A-Z]+@|/home/|/tmp/|/root/", read(chapter))
+
+    def test_installs_on_colab_only_in_a_hidden_cell(self, chapter):
+        first = cells(chapter, "code")[0]
+        assert "remove-cell" in first["metadata"]["tags"]
+        assert '"google.colab" in sys.modules' in source(first)
+        assert f"git+{URL}" in source(first)
+
+
+def test_the_link_for_a_class_pulls_this_repository_and_opens_a_chapter():
+    (link,) = re.findall(r"^https://\S+/git-pull\?\S+$", read(BOOK / "instructors.md"), re.M)
+    parts = urlsplit(link)
+    assert parts.path == "/hub/user-redirect/git-pull"
+    asked = dict(parse_qsl(parts.query, strict_parsing=True))
+    assert asked.keys() == {"repo", "branch", "urlpath"}
+    assert asked["repo"] == URL
+    assert asked["branch"] == yaml.safe_load(read(ROOT / "_config.yml"))["repository"]["branch"]
+    folder = f"lab/tree/{URL.rpartition('/')[2]}/"
+    assert ROOT / asked["urlpath"].removeprefix(folder) in CHAPTERS
+
+
+def citations():
+    """Return every citation key used in the pages and in the docstrings."""
+    texts = [prose(path) for path in CHAPTERS]
+    texts += [read(path) for path in [*BOOK.glob("*.md"), *(ROOT / "attnbook").rglob("*.py")]]
+    keys = re.findall(r"\{cite:[pt]\}`([^`]+)`|:cite:[pt]:`([^`]+)`", "\n".join(texts))
+    listed = ",".join(first or second for first, second in keys)
+    return {re.sub(r"\{.*", "", key).strip() for key in listed.split(",")}
+
+
+def test_every_citation_resolves_and_every_source_is_complete():
+    bibliography = read(BOOK / "references.bib")
+    entries = re.findall(r"^@\w+\{([\w-]+),\n(.*?)^\}", bibliography, re.M | re.S)
+    assert citations() == {key for key, _ in entries}
+    for key, body in entries:
+        for field in ("author", "title", "year"):
+            assert re.search(rf"^\s*{field} = ", body, re.M), (key, field)
+        assert re.search(r"^\s*(url|doi) = ", body, re.M), key
+
+
+def test_the_repository_address_is_the_same_everywhere():
+    assert yaml.safe_load(read(ROOT / "_config.yml"))["repository"]["url"] == URL
+    assert yaml.safe_load(read(ROOT / "CITATION.cff"))["repository-code"] == URL
+    assert tomllib.loads(read(ROOT / "pyproject.toml"))["project"]["urls"] == {"Homepage": URL}
+    written = []
+    for path in [*ROOT.glob("*.*"), *BOOK.glob("*.*"), *(ROOT / "attnbook").rglob("*.py")]:
+        if path.is_file():
+            written += re.findall(r"https://github\.com/attnbook(?:/[\w-]+)?", read(path))
+    assert set(written) == {URL}
+
+
+def test_the_version_is_the_same_everywhere():
+    version = re.search(r'__version__ = "(.+)"', read(ROOT / "attnbook/__init__.py"))[1]
+    assert yaml.safe_load(read(ROOT / "CITATION.cff"))["version"] == version
+    assert f"## {version} " in read(ROOT / "CHANGELOG.md")
+
+
+@pytest.mark.pinned
+def test_the_cover_and_the_card_are_what_their_script_draws(tmp_path):
+    cover.draw(tmp_path / "cover.svg")
+    assert read(tmp_path / "cover.svg") == read(BOOK / "_static/cover.svg")
+    cover.draw_card(tmp_path / "social.png")
+    drawn, stored = (plt.imread(folder / "social.png") for folder in (tmp_path, BOOK / "_static"))
+    assert stored.shape[:2] == (630, 1200)
+    np.testing.assert_allclose(drawn, stored, atol=0.02)

@@ -1,0 +1,120 @@
+"""The quizzes: their form, and the truth of every answer, worked out in the chapters' rooms."""
+
+import re
+
+import pytest
+
+from course import quiz
+from course.bank import Truths
+from course.chapters import cells, chapters
+
+COUNTS = {5: "Five", 6: "Six", 7: "Seven", 8: "Eight"}
+CHAPTERS = chapters()
+QUIZZES = {chapter: quiz.read(chapter) for chapter in CHAPTERS}
+
+every_quiz = pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.name)
+
+
+# Form
+
+
+@every_quiz
+def test_a_quiz_has_the_chapters_title_and_five_to_eight_questions(chapter):
+    assert QUIZZES[chapter].title == chapter.about["title"]
+    assert 5 <= len(QUIZZES[chapter].questions) <= 8
+
+
+@every_quiz
+def test_one_choice_is_right_and_each_wrong_one_names_a_section_of_the_chapter(chapter):
+    labels = chapter.sections
+    for question in QUIZZES[chapter].questions:
+        assert 3 <= len(question.choices) <= 4
+        assert sum(choice.right for choice in question.choices) == 1
+        assert len({choice.text for choice in question.choices}) == len(question.choices)
+        for choice in question.choices:
+            assert len(choice.misconception.split()) >= 3, choice
+            # Of a fold that a formula alone opens, a screen reader would not know the name.
+            assert re.sub(r"\$[^$]+\$", "", choice.text).strip(), choice
+            assert choice.right == (choice.section is None), choice
+            assert choice.right or choice.section in labels, choice
+
+
+@every_quiz
+def test_no_place_is_the_right_one_too_often(chapter):
+    places = [[c.right for c in q.choices].index(True) for q in QUIZZES[chapter].questions]
+    assert len(set(places)) >= 3
+    assert max(map(places.count, places)) <= len(places) / 2
+
+
+@every_quiz
+def test_a_choice_is_not_known_by_its_look(chapter):
+    """Neither does a reason mark the wrong ones, nor the length the right ones."""
+    questions = QUIZZES[chapter].questions
+    reasons = [choice.right for q in questions for choice in q.choices if ", since " in choice.text]
+    assert not reasons or any(reasons)
+    for extreme in (max, min):
+        stand_out = 0
+        for question in questions:
+            lengths = [len(choice.text) for choice in question.choices]
+            chosen = question.choices[lengths.index(extreme(lengths))]
+            stand_out += chosen.right and lengths.count(extreme(lengths)) == 1
+        assert stand_out <= len(questions) / 2
+
+
+@every_quiz
+def test_the_chapter_ends_with_its_quiz_and_says_how_many_questions_there_are(chapter):
+    last = cells(chapter.notebook, "markdown")[-1]["source"]
+    count = COUNTS[len(QUIZZES[chapter].questions)]
+    assert f"## Check yourself\n\n:::{{admonition}} {count} questions\n:class: quiz\n" in last
+    assert f"/attnbook/book/{chapter.name}.html#check-yourself)" in last
+    stated = (chapter.room / "quiz.txt").read_text(encoding="utf-8").splitlines()[1]
+    about = f"{count} questions on chapter {chapter.number} of The Attention Book."
+    assert stated == f"Quiz description: {about}"
+
+
+def test_has_no_filler():
+    words = "simply|obviously|clearly|powerful|delve|crucial|straightforward|of course"
+    for chapter in CHAPTERS:
+        text = (chapter.room / "quiz.txt").read_text(encoding="utf-8")
+        assert not re.findall(rf"\b({words})\b", text, re.I)
+
+
+@pytest.mark.parametrize(
+    "line", ["just words", "e)  a fifth choice", "=   42", "a) one blank", "...", "  1.  indented"]
+)
+def test_what_is_not_of_the_form_is_an_error_and_not_left_out(line):
+    sound = "Quiz title: T\n\nTitle: H\n1.  Q?\na)  no\n... why\n*b) yes\n... so"
+    assert len(quiz.parse(sound).questions[0].choices) == 2
+    with pytest.raises(ValueError, match="is not part of a quiz"):
+        quiz.parse(f"{sound}\n{line}")
+
+
+# Truth
+
+
+@every_quiz
+def test_every_question_is_worked_out(chapter):
+    asked = [question.heading for question in QUIZZES[chapter].questions]
+    assert sorted(asked) == sorted(chapter.part("truths").TRUTHS.questions)
+
+
+@pytest.mark.parametrize(
+    ("chapter", "question"),
+    [
+        pytest.param(chapter, question, id=f"{chapter.number} {question.heading}")
+        for chapter in CHAPTERS
+        for question in QUIZZES[chapter].questions
+    ],
+)
+def test_the_right_choice_is_what_comes_out_and_no_wrong_one_is(chapter, question):
+    answer = chapter.part("truths").TRUTHS.questions[question.heading](question)
+    for choice in question.choices:
+        said = re.search(rf"(?<![\w.]){re.escape(answer)}(?!\w|[.,]\w)", choice.text)
+        assert bool(said) == choice.right, (answer, choice.text)
+
+
+def test_a_question_has_one_truth_only():
+    truths = Truths()
+    truths.question("Once")(str)
+    with pytest.raises(ValueError, match="two truths of the question 'Once'"):
+        truths.question("Once")

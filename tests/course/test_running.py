@@ -1,0 +1,79 @@
+"""What the page for instructors says of time and memory, measured again."""
+
+import json
+import re
+import statistics
+import subprocess
+
+import pytest
+
+from course.chapters import ROOT, chapters
+from course.pages import MEASURED, running
+
+TOLD = json.loads(MEASURED.read_text(encoding="utf-8"))
+PYTHON = ROOT / ".venv-lab/bin/python"
+CHAPTERS = [chapter.name for chapter in chapters()]
+
+every_chapter = pytest.mark.parametrize("name", CHAPTERS)
+
+
+@pytest.fixture(scope="session")
+def measured():
+    command = [PYTHON, "-m", "tools", "measure"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def told(name):
+    """Return seconds, most memory and kept memory in MB, as the page says."""
+    return TOLD["chapters"][name]
+
+
+@every_chapter
+def test_a_chapter_needs_the_memory_that_the_page_says(name, measured):
+    _, most, kept = measured["chapters"][name]
+    assert [most, kept] == pytest.approx(told(name)[1:], rel=0.15)
+
+
+@every_chapter
+def test_a_chapter_runs_about_as_long_as_the_page_says(name, measured):
+    # A slow or busy machine takes longer, but not many times as long.
+    seconds = measured["chapters"][name][0]
+    assert told(name)[0] / 3 - 1 < seconds < told(name)[0] * 3 + 1
+
+
+@every_chapter
+def test_a_chapter_fits_on_binder(name, measured):
+    seconds, most, _ = measured["chapters"][name]
+    # A machine that is slower in all chapters says nothing of this one.
+    slower = statistics.median(measured["chapters"][each][0] / told(each)[0] for each in CHAPTERS)
+    assert seconds <= 20 * max(1, slower)
+    assert most <= 1024**3 / 1e6
+
+
+def test_the_server_needs_the_memory_that_the_page_says(measured):
+    assert measured["server"] == pytest.approx(TOLD["server"], rel=0.15)
+
+
+def test_the_table_has_each_chapter_and_the_class_ran_the_one_that_takes_longest():
+    assert list(TOLD["chapters"]) == CHAPTERS
+    name, students, cores, seconds, most = TOLD["class"]
+    assert name == max(CHAPTERS, key=lambda name: told(name)[0])
+    assert 0.7 < seconds * cores / (students * told(name)[0]) < 1.8
+    assert most <= 1.02 * students * told(name)[1]
+
+
+def test_the_sums_on_the_page_are_those_of_its_table():
+    text = "\n".join(running())
+    rows = re.findall(r"\| (\d+) s \| (\d+) MB \| (\d+) MB \|$", text, re.M)
+    assert [[int(number) for number in row] for row in rows] == [told(name) for name in CHAPTERS]
+    server = int(re.search(r"server takes (\d+) MB", text)[1])
+    kept = server + sum(int(row[2]) for row in rows)
+    open_, worst = re.search(r"holds ([\d.]+) GB, and for a moment ([\d.]+) GB", text).groups()
+    assert float(open_) == pytest.approx(kept / 1000, abs=0.06)
+    longest = max(rows, key=lambda row: int(row[0]))
+    most = kept - int(longest[2]) + int(longest[1])
+    assert float(worst) == pytest.approx(most / 1000, abs=0.06)
+    assert most < 2000, "the limit of 2 GB that the page advises"
+    assert f"took at most {TOLD['class'][4] / 1000:.1f} GB" in text.replace("\n", " ")

@@ -1,0 +1,270 @@
+"""The spread of scores and the focus of weights, against numbers worked out by hand and loops."""
+
+import math
+import statistics
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attnbook import (
+    ScoreStatistics,
+    Spread,
+    effective_keys,
+    entropy,
+    influence,
+    rank_correlation,
+    score_statistics,
+    softmax,
+)
+from tests.package import oracles
+
+BATCH, LEN_Q, LEN_K, D_K = 2, 3, 5, 7
+
+
+def normal(*shape):
+    return np.random.default_rng(0).standard_normal(shape)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+def test_score_statistics_by_hand():
+    # Dot products 2, 4, 6 and 12; the scale is 1/sqrt(4).
+    result = score_statistics([[2.0, 0, 0, 0], [0, 0, 0, 6]], [[1.0, 9, 9, 2 / 3], [3.0, 0, 0, 2]])
+    assert isinstance(result, ScoreStatistics)
+    assert isinstance(result.before, Spread)
+    # The mean is 6; the squared distances 16, 4, 0 and 36 have the mean 14.
+    assert result.before == pytest.approx((2, 12, 6, math.sqrt(14)))
+    assert result.after == pytest.approx((1, 6, 3, math.sqrt(14) / 2))
+    assert all(type(number) is float for spread in result for number in spread)
+
+
+@pytest.mark.parametrize("scale", [None, 0.3, -2])
+def test_score_statistics_equal_loops(scale):
+    query, key = normal(BATCH, LEN_Q, D_K), normal(BATCH, LEN_K, D_K)
+    dots = [oracles.dot(query[b, i], key[b, j]) for b, i, j in np.ndindex(BATCH, LEN_Q, LEN_K)]
+    factor = 1 / math.sqrt(D_K) if scale is None else scale
+    result = score_statistics(query, key, scale=scale)
+    for spread, scores in zip(result, (dots, [factor * x for x in dots]), strict=True):
+        assert spread.minimum == pytest.approx(min(scores))
+        assert spread.maximum == pytest.approx(max(scores))
+        assert spread.mean == pytest.approx(statistics.fmean(scores))
+        assert spread.std == pytest.approx(statistics.pstdev(scores))
+
+
+def test_score_statistics_of_half_precision_do_not_overflow():
+    query = np.full((LEN_Q, D_K), 300, np.float16)
+    assert score_statistics(query, query).before.maximum == 300 * 300 * D_K
+
+
+@pytest.mark.parametrize(
+    ("query", "key", "message"),
+    [
+        ((LEN_Q, D_K), (LEN_K, 2), f"same last axis d_k, got {D_K} and 2"),
+        ((D_K,), (LEN_K, D_K), f"query must have at least 2 axes .* got shape \\({D_K},\\)"),
+        ((LEN_Q, D_K), (D_K,), f"key must have at least 2 axes .* got shape \\({D_K},\\)"),
+    ],
+)
+def test_shapes_that_do_not_fit_are_named(query, key, message):
+    with pytest.raises(ValueError, match=message):
+        score_statistics(np.ones(query), np.ones(key))
+
+
+def test_no_scores_are_named():
+    with pytest.raises(ValueError, match=r"at least one score, got shape \(0, 5\)"):
+        score_statistics(np.ones((0, D_K)), np.ones((LEN_K, D_K)))
+
+
+def test_score_statistics_need_a_feature():
+    with pytest.raises(ValueError, match="d_k must be at least 1"):
+        score_statistics(np.ones((LEN_Q, 0)), np.ones((LEN_K, 0)))
+
+
+def test_leading_axes_that_do_not_broadcast_are_named():
+    with pytest.raises(ValueError, match="leading axes of query and key"):
+        score_statistics(np.ones((BATCH, LEN_Q, D_K)), np.ones((LEN_Q, LEN_K, D_K)))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 1009])
+def test_entropy_of_equal_weights_is_the_logarithm_of_their_number(count):
+    weights = np.full(count, 1 / count)
+    assert entropy(weights) == pytest.approx(math.log(count), abs=1e-12)
+    assert effective_keys(weights) == pytest.approx(count)
+
+
+def test_entropy_of_a_single_key_is_plain_zero():
+    rows = entropy(np.eye(LEN_K))
+    np.testing.assert_array_equal(rows, np.zeros(LEN_K))
+    assert not np.signbit(rows).any()  # -0.0 would print as "-0."
+    assert not np.signbit(entropy([0.0, 0.0]))
+    np.testing.assert_array_equal(effective_keys(np.eye(LEN_K)), np.ones(LEN_K))
+
+
+def test_entropy_by_hand():
+    # 1/2 log 2 + 1/4 log 4 + 1/4 log 4 = 3/2 log 2
+    assert entropy([0.5, 0.25, 0.25]) == pytest.approx(1.5 * math.log(2))
+    assert effective_keys([0.5, 0.25, 0.25]) == pytest.approx(2**1.5)
+
+
+@given(st.integers(0, 2**32), st.sampled_from([0, 1, 2, -1]))
+def test_entropy_equals_loops_along_any_axis(seed, axis):
+    weights = softmax(5 * np.random.default_rng(seed).standard_normal((2, 3, 5)), axis=axis)
+    rows = np.moveaxis(weights, axis, -1)
+    result, count = entropy(weights, axis), effective_keys(weights, axis)
+    assert result.shape == count.shape == rows.shape[:-1]
+    for at in np.ndindex(result.shape):
+        expected = -math.fsum(w * math.log(w) for w in rows[at].tolist())
+        assert result[at] == pytest.approx(expected)
+        assert count[at] == pytest.approx(math.exp(expected))
+
+
+def test_a_row_that_attends_to_nothing_has_no_keys():
+    rows = [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
+    np.testing.assert_array_equal(effective_keys(rows), [0, 1])
+    np.testing.assert_array_equal(entropy(rows), [0, 0])
+    assert effective_keys(np.empty((LEN_Q, 0))).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("function", [entropy, effective_keys])
+@pytest.mark.parametrize(
+    ("given_dtype", "expected"),
+    [(np.float16, np.float16), (np.float32, np.float32), (np.int64, np.float64)],
+)
+def test_the_dtype_is_kept_and_the_input_unchanged(function, given_dtype, expected):
+    weights = np.array([[0, 1, 0], [0, 0, 0]], given_dtype)
+    before = weights.tobytes()
+    assert function(weights).dtype == expected
+    assert weights.tobytes() == before
+
+
+def test_effective_keys_in_half_precision_are_computed_in_single():
+    weights = np.full(1009, 1 / 1009, np.float16)
+    single = effective_keys(weights.astype(np.float32))
+    assert effective_keys(weights) == single.astype(np.float16)
+
+
+@pytest.mark.parametrize("function", [entropy, effective_keys])
+def test_a_negative_weight_is_named(function):
+    with pytest.raises(ValueError, match=r"weights must not be negative, got -0\.25"):
+        function([[0.5, 0.5], [1.25, -0.25]])
+
+
+# --- influence, rank_correlation ------------------------------------------------------
+
+
+def test_influence_is_a_table_of_outputs_by_tokens(rng):
+    # Output 0 reads token 2, output 1 nothing, output 2 tokens 0 and 1, output 3 itself.
+    reads = np.zeros((4, 4))
+    reads[[0, 2, 2, 3], [2, 0, 1, 3]] = 1
+    x, seen = rng.standard_normal((4, 3)), []
+
+    def attend(tokens):
+        seen.append(tokens.copy())
+        return np.tanh(reads @ tokens @ np.ones((3, 5)))
+
+    np.testing.assert_array_equal(influence(attend, x, rng), reads == 1)
+    assert len(seen) == 5
+    np.testing.assert_array_equal(seen[0], x)  # x itself was not changed
+    assert all((each != x).any(axis=1).sum() == 1 for each in seen[1:])  # one token at a time
+
+
+def test_influence_sees_one_coordinate_and_small_leaks_and_no_rounding(rng):
+    x = rng.standard_normal((3, 2))
+    last = influence(lambda t: np.column_stack([t[:, 0] * 0, np.roll(t[:, 1], 1)]), x, rng)
+    np.testing.assert_array_equal(last, np.roll(np.eye(3, dtype=bool), 1, axis=0))
+    small = influence(lambda t: t + 1e-9 * t.sum(axis=0), x, rng)
+    assert small.all()
+    rounded = influence(lambda t: t + 1e-15 * t.sum(axis=0), x, rng)
+    np.testing.assert_array_equal(rounded, np.eye(3, dtype=bool))
+
+
+def test_influence_wants_tokens_by_features(rng):
+    with pytest.raises(ValueError, match=r"x must have 2 axes \(len, d_in\), got shape \(3,\)"):
+        influence(np.cumsum, [1.0, 2.0, 3.0], rng)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ([1, 2, 3, 4], [2, 4, 8, 9], 1),
+        ([1, 2, 3, 4], [9, 8, 4, 2], -1),
+        ([1, 2, 3, 4, 5], [2, 1, 4, 3, 5], 0.8),  # 1 - 6 * 4 / (5 * 24)
+        ([1, 2, 2, 3], [1, 2, 3, 4], 0.948683298051),  # 1, 2.5, 2.5, 4
+        ([-1e9, 0.5, 2], [0.1, 0.3, 0.2], 0.5),
+    ],
+)
+def test_rank_correlation_by_hand(first, second, expected):
+    assert rank_correlation(first, second) == pytest.approx(expected, abs=1e-11)
+    assert rank_correlation(second, first) == rank_correlation(first, second)
+
+
+@pytest.mark.parametrize(("first", "second"), [([1], [2]), ([1, 2], [1, 2, 3]), (np.eye(3),) * 2])
+def test_rank_correlation_wants_two_lists(first, second):
+    with pytest.raises(ValueError, match="first and second must have one axis, the same length"):
+        rank_correlation(first, second)
+
+
+def test_influence_compares_every_coordinate_and_changes_every_coordinate(rng):
+    x = rng.standard_normal((3, 2))
+    turning = lambda t: np.stack([np.cos(t.sum(axis=1)), np.sin(t.sum(axis=1))], axis=1)  # noqa: E731
+    np.testing.assert_array_equal(influence(turning, x, rng), np.eye(3, dtype=bool))
+    # A function of the difference of two features: adding one number to both changes nothing.
+    difference = influence(lambda t: t[:, :1] - t[:, 1:], x, rng)
+    np.testing.assert_array_equal(difference, np.eye(3, dtype=bool))
+    # A function of the fraction only: adding 1 changes nothing.
+    fraction = influence(lambda t: t % 1, x, rng)
+    np.testing.assert_array_equal(fraction, np.eye(3, dtype=bool))
+
+
+def test_influence_adds_to_the_token_and_draws_from_the_generator(rng):
+    x, seen = 1e6 * np.arange(1.0, 7).reshape(3, 2), []
+    influence(lambda t: seen.append(t.copy()) or t, x, np.random.default_rng(5))
+    again = []
+    influence(lambda t: again.append(t.copy()) or t, x, np.random.default_rng(5))
+    np.testing.assert_array_equal(seen, again)
+    assert np.abs(np.array(seen[1:]) - x).max() < 10  # added to, not put in the place of
+    state = rng.bit_generator.state
+    influence(np.tanh, x, rng)
+    assert rng.bit_generator.state != state
+
+
+def test_influence_takes_integers_and_leaves_its_input(rng):
+    x = np.array([[1, 2], [3, 4]])
+
+    def in_place(tokens):
+        tokens *= 2
+        return tokens
+
+    np.testing.assert_array_equal(influence(in_place, x, rng), np.eye(2, dtype=bool))
+    assert x.tolist() == [[1, 2], [3, 4]]
+    floats = x.astype(float)
+    influence(in_place, floats, rng)
+    np.testing.assert_array_equal(floats, x)
+
+
+def test_influence_counts_a_nan_as_moved(rng):
+    x = np.ones((2, 1))
+    table = influence(lambda t: np.where(t == 1, t, np.nan), x, rng)
+    np.testing.assert_array_equal(table, np.eye(2, dtype=bool))
+
+
+def test_influence_refuses_a_batch(rng):
+    with pytest.raises(ValueError, match=r"got shape \(2, 3, 5\)"):
+        influence(np.tanh, np.ones((2, 3, 5)), rng)
+
+
+def test_rank_correlation_is_exact_for_two_numbers():
+    assert rank_correlation([1, 2], [3, 4]) == 1
+    assert rank_correlation([0.1, 0.7, 0.3], [0.1, 0.7, 0.3]) == 1
+
+
+@pytest.mark.parametrize("numbers", [[2, 2, 2], [1, float("nan"), 2]])
+def test_rank_correlation_refuses_what_has_no_order(numbers):
+    with pytest.raises(ValueError, match="second must hold different numbers and no NaN"):
+        rank_correlation([1, 2, 3], numbers)
+    with pytest.raises(ValueError, match="first must hold different numbers"):
+        rank_correlation(numbers, [1, 2, 3])

@@ -1,0 +1,646 @@
+"""The checkers against a bank of right and wrong answers, written as readers write them."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import importlib
+import io
+import itertools
+import pkgutil
+import re
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from attnbook import exercises
+from attnbook.exercises import WrongAnswer, check
+from course.chapters import chapters
+
+EXERCISES = exercises._all_exercises()
+BANKS = [chapter.part("exercise_answers").BANK for chapter in chapters()]
+RIGHT = {name: found for bank in BANKS for name, found in bank.right.items()}
+WRONG = {name: found for bank in BANKS for name, found in bank.wrong.items()}
+
+every_exercise = pytest.mark.parametrize("name", EXERCISES)
+every_right = pytest.mark.parametrize(
+    ("name", "answer"),
+    [pytest.param(n, a, id=a.__name__) for n, found in RIGHT.items() for a in found],
+)
+every_wrong = pytest.mark.parametrize(
+    ("name", "wrong"),
+    [pytest.param(n, w, id=w.answer.__name__) for n, found in WRONG.items() for w in found],
+)
+
+
+def cases_of(name):
+    return [arguments for arguments, _ in EXERCISES[name].cases(np.random.default_rng(0))]
+
+
+def copies(arguments):
+    return copy.deepcopy(list(arguments.values()))
+
+
+def numbers(result):
+    """Flatten a result, one array or several, to one row of numbers."""
+    if not isinstance(result, tuple | list):
+        return np.ravel(result)
+    return np.concatenate([numbers(part) for part in result])
+
+
+def verdict(name, answer):
+    """Return what a check prints or, if the answer is wrong, what it raises."""
+    printed = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(printed):
+            check(name, answer)
+    except WrongAnswer as error:
+        return str(error)
+    return printed.getvalue()
+
+
+# The bank
+
+
+@every_wrong
+def test_a_wrong_answer_is_rejected_and_told_why(name, wrong, capsys):
+    with pytest.raises(WrongAnswer) as caught:
+        check(name, wrong.answer)
+    assert re.search(wrong.message, str(caught.value))
+    assert str(caught.value).startswith(f"{name}: ")
+    assert capsys.readouterr().out == ""
+
+
+@every_right
+def test_a_right_answer_passes_and_prints_one_line(name, answer, capsys):
+    check(name, answer)
+    assert capsys.readouterr().out == f"{name}: correct\n"
+
+
+@every_exercise
+def test_the_bank_is_large_enough(name):
+    assert len(WRONG[name]) >= 16
+    assert len(RIGHT[name]) >= 4
+
+
+def test_each_chapter_has_a_bank_for_its_exercises_and_names_of_its_own():
+    names, rooms = [], {chapter.module: chapter for chapter in chapters()}
+    modules = {found.name for found in pkgutil.iter_modules(exercises.__path__)}
+    assert {name for name in modules if name.startswith("ch")} == set(rooms)
+    for module, chapter in rooms.items():
+        bank = chapter.part("exercise_answers").BANK
+        found = importlib.import_module(f"attnbook.exercises.{module}").EXERCISES
+        assert set(bank.right) == set(bank.wrong) == set(found)
+        names += found
+    assert sorted(names) == sorted(EXERCISES)
+
+
+@every_exercise
+def test_named_mistakes_have_messages_of_their_own(name):
+    # A checker with one message for everything would name nothing.
+    messages = {verdict(name, wrong.answer) for wrong in WRONG[name] if wrong.names_mistake}
+    assert len(messages) >= len(WRONG[name]) / 2
+
+
+@every_exercise
+def test_right_answers_agree_with_one_another(name):
+    # They are written independently: together they are the oracle of the checker's reference.
+    for arguments in cases_of(name):
+        with np.errstate(invalid="ignore"):  # one answer turns the NaN of an empty row into 0
+            results = [numbers(answer(*copies(arguments))) for answer in RIGHT[name]]
+        for one, other in itertools.pairwise(results):
+            np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+# The call
+
+
+def test_an_unknown_name_lists_the_exercises():
+    with pytest.raises(ValueError, match="no exercise is called 'sofmax'") as caught:
+        check("sofmax", np.exp)
+    assert all(name in str(caught.value) for name in EXERCISES)
+
+
+def test_a_result_instead_of_a_function_is_a_type_error():
+    with pytest.raises(TypeError, match="your function itself, got ndarray"):
+        check("softmax", np.ones((2, 3, 5)))
+
+
+def test_wrong_answers_are_assertion_errors():
+    assert issubclass(WrongAnswer, AssertionError)
+
+
+@every_wrong
+def test_a_check_says_the_same_each_time(name, wrong):
+    np.random.seed(1)  # noqa: NPY002 - a check must not depend on the global generator
+    first = verdict(name, wrong.answer)
+    np.random.seed(2)  # noqa: NPY002
+    assert verdict(name, wrong.answer) == first
+
+
+@every_exercise
+@pytest.mark.parametrize(
+    "answer", [lambda: 0, lambda a, b, c, d, e, f, g: 0], ids=["none", "seven"]
+)
+def test_an_answer_that_takes_other_arguments_is_told_which_it_gets(name, answer):
+    call = EXERCISES[name].call
+    arguments = ", ".join(cases_of(name)[0])
+    message = verdict(name, answer)
+    assert message.startswith(f"{name}: {call} raised TypeError: ")
+    assert message.endswith(f". Your function gets: {arguments}.")
+
+
+def test_a_helper_that_takes_other_arguments_is_not_taken_for_the_answer():
+    def helper(x):
+        return x
+
+    for answer in (lambda x: helper(x, -1), lambda x: helper(x, axis=-1), lambda x: helper()):
+        assert "A function that your answer calls" in verdict("softmax", answer)
+
+
+def test_an_answer_that_is_not_written_yet_gets_no_hint_at_a_mistake():
+    def empty(x):
+        raise NotImplementedError
+
+    said = "softmax: my_softmax(x) is not written yet: it raised NotImplementedError."
+    assert verdict("softmax", empty) == said
+
+
+def test_an_error_without_words_is_told_without_a_colon():
+    def bare(x):
+        raise KeyError
+
+    assert verdict("softmax", bare).startswith("softmax: my_softmax(x) raised KeyError. ")
+
+
+@every_exercise
+def test_the_call_names_the_arguments_in_their_order(name):
+    for arguments in cases_of(name):
+        assert EXERCISES[name].call.endswith(f"({', '.join(arguments)})")
+
+
+# The inputs: a mistake must show on them
+
+
+@every_exercise
+def test_the_inputs_are_the_same_each_time(name):
+    for first, second in zip(cases_of(name), cases_of(name), strict=True):
+        for argument, given in first.items():
+            if callable(given):  # compare what the two functions give
+                given, second[argument] = given(first["x"]), second[argument](first["x"])
+            np.testing.assert_array_equal(second[argument], given)
+
+
+@every_exercise
+def test_the_inputs_come_in_more_than_one_size(name):
+    sizes = [
+        str([np.shape(a) or a for a in arguments.values() if not callable(a)])
+        for arguments in cases_of(name)
+    ]
+    assert len(set(sizes)) > 1
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "softmax",
+        "scores",
+        "attention",
+        "causal",
+        "masked-softmax",
+        "cross-attention",
+        "split-heads",
+        "multi-head",
+    ],
+)
+def test_every_input_is_a_batch(name):
+    for arguments in cases_of(name):
+        first = next(iter(arguments.values()))
+        assert first.ndim == 3
+        assert len(first) >= 2
+        assert not np.array_equal(first[0], first[1])
+
+
+def test_axes_of_the_first_inputs_have_different_lengths():
+    for name in ("softmax", "scores", "attention", "causal", "masked-softmax"):
+        shapes = [a.shape for a in cases_of(name)[0].values()]
+        batch, len_q, last = shapes[0]
+        assert len({batch, len_q, last}) == 3
+    for query, key in (c.values() for c in cases_of("scores")):
+        assert len({query.shape[0], query.shape[1], key.shape[1], query.shape[2]}) == 4
+    for query, key, value in (c.values() for c in cases_of("attention")):
+        sizes = [*query.shape, key.shape[1], value.shape[2]]
+        assert len(set(sizes)) == 5
+
+
+@pytest.mark.parametrize(
+    "name", ["softmax", "attention", "causal", "masked-softmax", "self-attention", "multi-head"]
+)
+def test_weights_of_the_first_inputs_are_not_saturated(name):
+    # With one weight near 1, softmax and argmax look alike, and a scale does not show.
+    result = RIGHT[name][0](*cases_of(name)[0].values())
+    weights = result[1] if isinstance(result, tuple) else result
+    assert weights.max() < 0.9
+
+
+@pytest.mark.parametrize("name", ["softmax", "attention", "causal", "masked-softmax"])
+def test_some_inputs_are_beyond_the_reach_of_exp(name):
+    def naive(x):
+        with np.errstate(over="ignore"):
+            return np.exp(x)
+
+    scores = [
+        RIGHT["scores"][0](c["query"], c["key"]) if "query" in c else next(iter(c.values()))
+        for c in cases_of(name)
+    ]
+    largest = [naive(s).max(axis=-1) for s in scores]
+    assert any(np.isinf(e).any() or (e == 0).any() for e in largest)
+
+
+def test_causal_inputs_have_fewer_and_as_many_queries():
+    gaps = [c["scores"].shape[2] - c["scores"].shape[1] for c in cases_of("causal")]
+    assert min(gaps) == 0
+    assert len({gap for gap in gaps if gap > 0}) >= 2  # so that no fixed offset passes
+
+
+def test_masked_inputs_have_an_empty_a_full_and_a_broadcast_mask():
+    masks = [c["mask"] for c in cases_of("masked-softmax")]
+    assert all(mask.dtype == bool for mask in masks)
+    assert any((~mask).all(axis=-1).any() for mask in masks)
+    assert any(mask.all(axis=-1).any() for mask in masks)
+    assert {mask.ndim for mask in masks} == {2, 3}
+    assert any(mask.shape[1] == 1 for mask in masks if mask.ndim == 3)
+
+
+def test_share_inputs_show_whether_d_ff_is_used():
+    cases = [tuple(c.values()) for c in cases_of("attention-share")]
+    assert all(isinstance(size, int) for case in cases for size in case)
+    ratios = [d_ff / d_model for _, d_model, d_ff in cases]
+    assert ratios[0] != 4  # so that it shows at once
+    assert ratios.count(4) == 1
+    for case in cases:  # no share like 2/5 that another formula hits, too
+        assert Fraction(RIGHT["attention-share"][0](*case)).limit_denominator(1000).denominator > 50
+
+
+# The inputs of the chapter Why attention?
+
+
+def test_sharp_lookups_are_beyond_the_reach_of_exp_above_and_below():
+    cases = cases_of("soft-lookup")
+    scores = [c["sharpness"] * (c["key"] @ c["query"]) for c in cases]
+    assert max(s.min() for s in scores) > 710  # every exponential overflows
+    assert min(s.max() for s in scores) < -746  # every one underflows
+    assert all(c["sharpness"] != 1 for c in cases[:2])
+    assert np.exp(scores[0]).max() / np.exp(scores[0]).sum() < 0.9
+
+
+def test_recall_inputs_have_odd_and_even_steps_and_a_recall_between_0_and_1():
+    steps = [len(c["states"]) for c in cases_of("recall")]
+    assert {n % 2 for n in steps} == {0, 1}
+    for case in cases_of("recall"):
+        assert 0.1 < RIGHT["recall"][0](**case) < 0.9
+
+
+def test_jacobian_inputs_have_many_steps_and_one():
+    steps = [len(c["states"]) for c in cases_of("state-jacobian")]
+    assert steps[0] > 2
+    assert 1 in steps
+    for case in cases_of("state-jacobian"):
+        assert np.abs(RIGHT["state-jacobian"][0](**case)).max() > 0.01
+
+
+def test_some_queries_of_a_regression_are_far_from_all_data_and_some_are_not():
+    case = cases_of("kernel-regression")[-1]
+    distances = (case["x_query"][:, None] - case["x"]) / case["bandwidth"]
+    largest = np.exp(-(distances**2) / 2).max(axis=1)
+    assert {float(kernel) for kernel in largest} > {0.0}
+    kinds = {a.dtype.kind for c in cases_of("kernel-regression") for a in (c["x_query"], c["y"])}
+    assert kinds == {"f", "i"}
+
+
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [
+        ("soft-lookup", 3),
+        ("additive-scores", 5),
+        ("self-attention", 4),
+        ("cross-attention", 7),
+        ("without-one", 2),
+    ],
+)
+def test_all_sizes_of_some_input_differ(name, count):
+    def sizes(case):
+        return {size for a in case.values() for size in np.shape(a)}
+
+    assert any(len(sizes(case)) == count for case in cases_of(name))
+
+
+# The inputs of the chapter Attend to yourself, attend to others
+
+
+def effects(attend, x):
+    """Return by how much each output moves when 1 is added to one token: [output, token]."""
+    size = [np.abs(attend(x + one[:, None]) - attend(x)).max(axis=1) for one in np.eye(len(x))]
+    return np.transpose(size)
+
+
+def test_influence_inputs_catch_each_way_to_miss_a_change():
+    cases = [(c["attend"], c["x"]) for c in cases_of("influence")]
+    assert any((x == 0).all(axis=1).any() for _, x in cases)  # no change by a factor
+    moved = [effects(*case) for case in cases]
+    assert any((np.diag(m) == 0).any() and not (m == 0).all() for m in moved)
+    assert any(np.triu(m, 1).any() and not np.tril(m, -1).any() for m in moved)
+    assert any(np.tril(m, -1).any() and not np.triu(m, 1).any() for m in moved)
+    assert any((m == np.diag(np.diag(m))).all() for m in moved)
+    *_, (tiny, small_x), (one_column, x), (turning, turning_x) = cases
+    # The leak is real, but np.isclose overlooks all of it.
+    future = moved[-3][np.triu_indices(len(small_x), 1)]
+    assert 1e-8 < future.min() < future.max() < 1e-5 * np.abs(tiny(small_x)).min()
+    np.testing.assert_array_equal(one_column(x), one_column(x * [1, 7]))  # reads column 0 only
+    np.testing.assert_allclose(np.linalg.norm(turning(turning_x), axis=1), 1)
+    sums = [attend(x).sum(axis=1) for attend, x in cases]
+    assert any((s == 0).all() and m.any() for s, m in zip(sums, moved, strict=True))
+
+
+@pytest.mark.parametrize("change", [1e-6, -0.3, 100.0, 1e6])
+def test_influence_does_not_depend_on_the_size_of_the_change(change):
+    for arguments in cases_of("influence"):
+        attend, x = arguments.values()
+        expected = EXERCISES["influence"].reference(attend, x)
+        for j, one in enumerate(np.eye(len(x))):
+            moved = (attend(x + change * one[:, None]) != attend(x)).any(axis=1)
+            np.testing.assert_array_equal(moved, expected[:, j])
+
+
+def test_images_are_neither_square_nor_cut_into_a_square_grid():
+    for image, size in (c.values() for c in cases_of("patches")):
+        height, width, channels = image.shape
+        assert height % size == width % size == 0
+        assert len({size, height // size, width // size, channels}) == 4
+        assert len(np.unique(image)) > image.size / 2  # a pixel in a wrong place shows
+    assert "u" in {c["image"].dtype.kind for c in cases_of("patches")}
+
+
+def test_memories_have_empty_full_and_loud_padding():
+    lengths = [set(c["lengths"].tolist()) for c in cases_of("cross-attention")]
+    longest = [c["memory"].shape[1] for c in cases_of("cross-attention")]
+    assert lengths[0].isdisjoint({0, longest[0]})  # every sequence has some padding
+    assert {0, longest[1]} < lengths[1]
+    padding = [
+        np.abs(memory[length:]).min(initial=np.inf)
+        for c in cases_of("cross-attention")
+        for memory, length in zip(c["memory"], c["lengths"], strict=True)
+    ]
+    assert any(1e10 < number < np.inf for number in padding)
+
+
+def test_hidden_keys_have_weights_of_every_kind():
+    cases = [(c["weights"], c["value"]) for c in cases_of("without-one")]
+    for weights, value in cases:
+        assert len(weights) == len(value)
+        assert weights.min() >= 0
+        assert 0.1 < weights.max() < 0.9
+        assert weights.sum() == pytest.approx(1)
+    zeros = [np.flatnonzero(weights == 0) for weights, _ in cases]
+    assert sorted(map(len, zeros)) == [0] * (len(cases) - 1) + [1]
+    for (weights, value), hidden in zip(cases, zeros, strict=True):
+        result = RIGHT["without-one"][0](weights, value)
+        np.testing.assert_allclose(result[hidden], (weights @ value)[None].repeat(len(hidden), 0))
+    assert len(zeros[0]) == 0  # so that a mistake shows first where it is not a NaN
+    assert any(len(np.unique(weights)) < len(weights) for weights, _ in cases)
+    assert {value.dtype.kind for _, value in cases} == {"f", "i"}
+    assert 1 in {value.shape[1] for _, value in cases}
+
+
+# The inputs of the chapter Split one attention into many heads
+
+
+def head_sizes(name):
+    """Return (batch or none, len, num_heads, head_dim) of each input."""
+    if name == "merge-heads":
+        return [np.array(c["heads"].shape)[[0, 2, 1, 3]].tolist() for c in cases_of(name)]
+    if name == "head-contributions":
+        return [np.array(c["heads"].shape)[[1, 0, 2]].tolist() for c in cases_of(name)]
+    shapes = [(*c["x"].shape, c["num_heads"]) for c in cases_of(name)]
+    return [[batch, length, n, d_model // n] for batch, length, d_model, n in shapes]
+
+
+@pytest.mark.parametrize("name", ["split-heads", "merge-heads", "multi-head", "head-contributions"])
+def test_no_two_sizes_of_heads_are_the_same(name):
+    sizes = head_sizes(name)
+    for case in sizes:
+        assert len(set(case)) == len(case)
+    assert any(case[-2] > case[-1] > 1 for case in sizes)  # a swap of the two shows
+    assert any(1 < case[-2] < case[-1] for case in sizes)
+    assert any(case[-2] == 1 for case in sizes)
+
+
+def test_contributions_are_mixed_by_a_square_matrix_and_by_others_and_add_up():
+    shapes = [c["w_o"].shape for c in cases_of("head-contributions")]
+    assert shapes[0][0] == shapes[0][1]  # columns for rows: wrong numbers, not an error
+    assert all(rows != columns for rows, columns in shapes[1:])
+    for heads, w_o in (c.values() for c in cases_of("head-contributions")):
+        parts = EXERCISES["head-contributions"].reference(heads, w_o)
+        np.testing.assert_allclose(parts.sum(axis=0), np.concatenate(list(heads), axis=1) @ w_o)
+
+
+def test_packed_weights_do_what_the_matrices_do():
+    for packed, out in (c.values() for c in cases_of("packed-weights")):
+        d_model = len(out)
+        assert d_model != 3  # where (d_model, 3, d_model) has the shape of the three blocks
+        x = np.random.default_rng(1).standard_normal((11, d_model))
+        *qkv, w_o = EXERCISES["packed-weights"].reference(packed, out)
+        np.testing.assert_allclose(np.hstack([x @ w for w in qkv]), x @ packed.T)
+        np.testing.assert_allclose(x @ w_o, x @ out.T)
+
+
+# The inputs of the chapter Tell positions apart with sine and cosine
+
+
+@pytest.mark.parametrize("name", ["sinusoidal", "rotation", "offset-score", "reversal"])
+def test_bases_and_widths_are_of_several_kinds(name):
+    bases = [c["base"] for c in cases_of(name)]
+    assert bases[0] != 10000  # so that a fixed one shows
+    assert {type(base) for base in bases} == {int, float}
+    widths = [c["d_model"] for c in cases_of(name)]
+    assert all(d_model % 2 == 0 for d_model in widths)
+    assert widths[0] >= 10  # wide enough for pairs of every kind: first, last and between
+    assert 2 in widths
+
+
+def test_positions_are_added_where_no_shape_tells_batch_from_length_and_where_it_does():
+    shapes = [c["x"].shape for c in cases_of("add-positions")]
+    assert shapes[0][0] == shapes[0][1] != shapes[0][2]
+    assert all(len(set(shape)) == 3 for shape in shapes[1:])
+    assert {c["x"].dtype.kind for c in cases_of("add-positions")} == {"f", "i"}
+
+
+@pytest.mark.parametrize("name", ["rotation", "offset-score"])
+def test_offsets_are_positive_negative_and_zero(name):
+    offsets = [c["offset"] for c in cases_of(name)]
+    assert {int(np.sign(offset)) for offset in offsets} == {-1, 0, 1}
+    assert offsets[0] > 0
+
+
+def test_some_offset_score_is_negative_and_none_is_a_cosine_similarity():
+    cases = [tuple(c.values()) for c in cases_of("offset-score")]
+    scores = [EXERCISES["offset-score"].reference(*case) for case in cases]
+    assert min(scores) < -0.5
+    assert scores[0] > 1  # no cosine similarity, and no absolute value
+
+
+def test_the_encodings_of_a_sequence_leave_one_matrix_that_reverses_it():
+    # Else an answer that is fitted to them would be right, and not the same.
+    for case in cases_of("reversal"):
+        encoding = EXERCISES["sinusoidal"].reference(**case)
+        assert len(encoding) > encoding.shape[1]
+        assert np.linalg.cond(encoding) < 1e7
+        reversal = EXERCISES["reversal"].reference(**case)
+        np.testing.assert_allclose(encoding @ reversal.T, encoding[::-1], atol=1e-9)
+        moved = EXERCISES["rotation"].reference(case["length"] - 1, case["d_model"], case["base"])
+        assert not np.allclose(reversal, moved, atol=0.1)
+
+
+# The known mistakes: each is wrong, and told apart from the others
+
+
+@every_exercise
+def test_every_known_mistake_is_recognised_as_itself(name):
+    for mistake, wrong in EXERCISES[name].mistakes.items():
+        assert verdict(name, wrong) == f"{name}: {mistake}"
+
+
+@pytest.fixture
+def make_toy(monkeypatch):
+    """Return a function that makes an exercise named toy the only one there is."""
+
+    def make(reference, cases, mistakes=(), **more):
+        toy = exercises.Exercise(
+            call="toy(...)",
+            reference=reference,
+            cases=lambda rng: iter(cases),
+            mistakes=dict(mistakes),
+            **more,
+        )
+        monkeypatch.setattr(exercises, "_all_exercises", lambda: {"toy": toy})
+
+    return make
+
+
+def test_a_mistake_that_showed_earlier_is_not_blamed_later(make_toy):
+    # The answer is right on the first input; "doubled" agrees with it on the second only.
+    make_toy(
+        lambda x: x,
+        [({"x": 1.0}, "one"), ({"x": 2.0}, "two")],
+        {"doubled": lambda x: 2 * x, "squared": lambda x: x**2},
+    )
+    assert verdict("toy", lambda x: x if x < 2 else 4.0) == "toy: squared"
+
+
+def test_a_mistake_that_does_not_fit_the_shapes_is_not_blamed(make_toy):
+    long = np.arange(3.0)
+    mistakes = {"too short": lambda x: x + np.ones(3), "doubled": lambda x: 2 * x}
+    make_toy(lambda x: x, [({"x": long}, "three"), ({"x": np.arange(5.0)}, "five")], mistakes)
+    assert verdict("toy", lambda x: x + 1) == "toy: too short"
+    # Right on three, doubled on five: the mistake that cannot be made with five is passed over.
+    assert verdict("toy", lambda x: x if len(x) == 3 else 2 * x).endswith("expected 4. five")
+    make_toy(lambda x: x, [({"x": np.arange(5.0)}, "five")], mistakes)
+    assert verdict("toy", lambda x: 2 * x) == "toy: doubled"
+
+
+# Arguments that are functions, results that are boolean
+
+
+def test_an_argument_may_be_a_function(make_toy):
+    make_toy(lambda f, x: f(x), [({"f": np.cos, "x": np.arange(5.0)}, "")])
+    assert verdict("toy", lambda f, x: f(x)) == "toy: correct\n"
+
+    def in_place(f, x):
+        x += 1
+        return f(x - 1)
+
+    assert "argument x was changed in place" in verdict("toy", in_place)
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (lambda x: [True, True, False], "correct"),
+        (lambda x: x < 2, "correct"),
+        (
+            lambda x: (x < 2).astype(float),
+            "the values are right, but have dtype float64: make them bool",
+        ),
+        (lambda x: (x < 2) * 1, "the values are right, but have dtype int"),
+        (lambda x: x < 1, r"result\[1\] is False, expected True. the hint"),
+        (lambda x: x / 10, "result has 0.1 in it, expected only True and False. the hint"),
+        (lambda x: x * np.nan, "result has nan in it, expected only True and False. the hint"),
+    ],
+)
+def test_a_boolean_result_must_be_boolean(answer, message, make_toy):
+    make_toy(lambda x: x < 2, [({"x": np.arange(3)}, "the hint")], boolean=True)
+    assert re.match(f"toy: {message}", verdict("toy", answer))
+
+
+def test_the_clue_of_an_exercise_comes_before_the_general_one(make_toy):
+    case = [({"x": np.ones((2, 3))}, "the hint")]
+    make_toy(lambda x: x, case, clues={"matmul": "a clue of its own"})
+    assert verdict("toy", lambda x: x @ x).endswith(". a clue of its own")
+    make_toy(lambda x: x, case)
+    assert "swapaxes" in verdict("toy", lambda x: x @ x)
+
+
+# Results of several arrays, or of an array with several axes
+
+
+def test_the_arrays_that_are_right_are_named_together(make_toy):
+    names = ("one", "two", "three", "four")
+    make_toy(lambda x: (x, x, x, x), [({"x": np.arange(3.0)}, "the hint")], returns=names)
+    message = "toy: you have two, three and four right, but one[0] is 1, expected 0. the hint"
+    assert verdict("toy", lambda x: (x + 1, x, x, x)) == message
+    message = "toy: you have three and four right, but two[2] is 4, expected 2. the hint"
+    assert verdict("toy", lambda x: (x + 1, 2 * x, x, x)) == message
+    message = "toy: you have four right, but three[2] is 4, expected 2. the hint"
+    assert verdict("toy", lambda x: (x, x, 2 * x, x)) == message
+    assert verdict("toy", lambda x: (x, x, x, 2 * x)) == "toy: four[2] is 4, expected 2. the hint"
+
+
+@pytest.mark.parametrize(
+    ("more", "leading"), [({}, "sequence of the batch"), ({"leading": "head"}, "head")]
+)
+def test_an_answer_that_is_right_along_part_of_the_first_axis_is_told_so(make_toy, more, leading):
+    def first_only(x):
+        return x * np.array([1, 2, 3])[:, None, None]
+
+    make_toy(lambda x: x, [({"x": np.ones((3, 5, 7))}, "the hint")], **more)
+    message = f"toy: result is right for the first {leading}, but not for all. the hint"
+    assert verdict("toy", first_only) == message
+
+
+# Results that are not arrays of numbers
+
+
+@pytest.mark.parametrize(
+    ("wrap", "message"),
+    [
+        (lambda weights: weights.astype(complex), "real numbers"),
+        (lambda weights: weights.astype(str), "the type ndarray; expected real numbers"),
+        (lambda weights: iter(weights), "expected real numbers"),
+        (lambda weights: {"weights": weights}, "has the type dict"),
+        (
+            lambda weights: [[1.0], [0.5, 0.5]],
+            "the type list; expected real numbers, in full rows",
+        ),
+        (lambda weights: (weights, weights), r"shape of result is \(2, 2, 3, 5\)"),
+        (lambda weights: weights.swapaxes(1, 2), "last two axes swapped"),
+        (lambda weights: weights[::-1], r"result\[.*\] is .*, expected"),
+        (lambda weights: weights * np.inf, "result has inf in it"),
+        (lambda weights: np.ma.masked_array(weights, weights < 0.1), "type MaskedArray"),
+        (lambda weights: -weights, "a weight is negative"),
+        (lambda weights: weights.astype(np.float16), "is a number rounded"),
+    ],
+)
+def test_a_spoilt_result_is_described(wrap, message):
+    with pytest.raises(WrongAnswer, match=message):
+        check("softmax", lambda x: wrap(RIGHT["softmax"][0](x)))

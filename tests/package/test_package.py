@@ -1,0 +1,223 @@
+"""The package as users meet it: what importing loads, what help() says, what a wheel holds."""
+
+import importlib
+import inspect
+import json
+import os
+import pkgutil
+import re
+import shutil
+import subprocess
+import sys
+import venv
+from importlib.metadata import distributions
+from pathlib import Path
+
+import pytest
+from packaging.specifiers import SpecifierSet
+
+import attnbook
+from attnbook import MultiHeadAttention
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# Modules that are imported by name, since not every reader needs what they load.
+BY_NAME = {"attnbook.plotting", "attnbook.pretrained"}
+
+
+# The checkers' own parts are nobody's interface: of `exercises`, the package itself is.
+MODULES = [
+    importlib.import_module(found.name)
+    for found in pkgutil.walk_packages(attnbook.__path__, "attnbook.")
+    if not found.name.startswith(("attnbook.exercises.", "attnbook._"))
+]
+
+
+def public(kind):
+    """Return the public functions or classes by name, each from the module that defines it."""
+    return {
+        f"{module.__name__}.{name}": thing
+        for module in MODULES
+        for name, thing in vars(module).items()
+        if not name.startswith("_") and kind(thing) and thing.__module__ == module.__name__
+    }
+
+
+FUNCTIONS, CLASSES = public(inspect.isfunction), public(inspect.isclass)
+METHODS = {
+    f"MultiHeadAttention.{name}": getattr(MultiHeadAttention, name) for name in ("init", "__call__")
+}
+
+
+# --- Importing ------------------------------------------------------------------------
+
+
+def test_importing_loads_numpy_and_nothing_else(tmp_path):
+    script = """
+import sys
+before = set(sys.modules)
+import attnbook, json
+print(json.dumps(sorted({name.partition(".")[0] for name in set(sys.modules) - before})))
+"""
+    command = [sys.executable, "-W", "error", "-c", script]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    loaded = set(json.loads(done.stdout)) - set(sys.stdlib_module_names)
+    assert loaded == {"attnbook", "numpy"}
+
+
+def test_all_is_sorted_and_complete():
+    exported = attnbook.__all__
+    assert exported == sorted(exported)
+    expected = {"exercises"}  # a namespace of its own
+    for module, name in (path.rsplit(".", 1) for path in FUNCTIONS | CLASSES):
+        if module not in BY_NAME | {"attnbook.exercises"}:
+            expected.add(name)
+    assert set(exported) == expected
+    assert all(hasattr(attnbook, name) for name in exported)
+
+
+def test_the_package_says_that_it_is_typed():
+    assert (Path(attnbook.__file__).parent / "py.typed").is_file()
+
+
+def test_the_version_is_a_version():
+    assert re.fullmatch(r"\d+\.\d+\.\d+", attnbook.__version__)
+
+
+# --- Docstrings -----------------------------------------------------------------------
+
+
+def section(doc, title):
+    """Return a numpydoc section's text, or None if there is none."""
+    found = re.search(rf"^{title}\n-+\n(.*?)(?=^\w+\n---|\Z)", doc, re.MULTILINE | re.DOTALL)
+    return found and found[1]
+
+
+@pytest.mark.pinned
+def test_all_that_is_pinned_runs_on_the_oldest_python():
+    oldest = re.search(r'requires-python = ">=([\d.]+)"', (ROOT / "pyproject.toml").read_text())[1]
+    needs = {found.name: found.metadata["Requires-Python"] for found in distributions()}
+    assert len(needs) > 50
+    newer = {
+        name: which
+        for name, which in needs.items()
+        if which and not SpecifierSet(which).contains(f"{oldest}.0")
+    }
+    assert newer == {}
+
+
+def test_there_are_docstrings_to_test():
+    # Were one of these lists to come out empty, the tests below would test nothing.
+    assert {"attnbook.functional.softmax", "attnbook.plotting.head_grid"} <= set(FUNCTIONS)
+    assert "attnbook.exercises.check" in FUNCTIONS
+    assert "attnbook.layers.MultiHeadAttention" in CLASSES
+
+
+@pytest.mark.parametrize("name", FUNCTIONS | METHODS | CLASSES)
+def test_a_docstring_is_short_and_starts_with_a_sentence(name):
+    doc = inspect.getdoc((FUNCTIONS | METHODS | CLASSES)[name])
+    assert len(doc.splitlines()) <= 25
+    first = doc.split("\n\n")[0]
+    assert re.fullmatch(r"[A-Z].*[^.]\.", first), first
+    assert "\n" not in first
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_docstring_describes_parameters_and_result(name):
+    function = FUNCTIONS[name]
+    doc, signature = inspect.getdoc(function), inspect.signature(function)
+    if signature.parameters:
+        described = re.findall(
+            r"^(\w+(?:, \w+)*)(?: :.*)?$", section(doc, "Parameters"), re.MULTILINE
+        )
+        names = [name for line in described for name in line.split(", ")]
+        assert sorted(names) == sorted(signature.parameters)
+    if signature.return_annotation != "None":
+        assert section(doc, "Returns").strip()
+
+
+RAISING = [
+    name
+    for name, function in FUNCTIONS.items()
+    if re.search(r"raise |check\w*\(|_one_head\(", inspect.getsource(function))
+]
+
+
+@pytest.mark.parametrize("name", RAISING)
+def test_a_docstring_says_what_is_raised(name):
+    text = section(inspect.getdoc(FUNCTIONS[name]), "Raises")
+    assert re.search(r"\w+(Error|Answer)\b", text or "")
+    source = inspect.getsource(FUNCTIONS[name])
+    assert set(re.findall(r"raise (\w+)", source)) <= set(re.findall(r"\w+", text))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name for name in attnbook.__all__ if inspect.isfunction(getattr(attnbook, name))]
+    + ["MultiHeadAttention"],
+)
+def test_a_docstring_has_an_example(name):
+    assert ">>> " in section(inspect.getdoc(getattr(attnbook, name)), "Examples")
+
+
+# --- The wheel ------------------------------------------------------------------------
+
+FROM_OUTSIDE = """
+import json, sys
+from importlib import resources
+from pathlib import Path
+
+import attnbook
+import numpy as np
+assert Path(attnbook.__file__).is_relative_to(sys.prefix), attnbook.__file__
+assert (Path(attnbook.__file__).parent / "py.typed").is_file()
+
+import matplotlib.pyplot as plt
+plt.style.use("attnbook.attnbook")
+assert plt.rcParams["svg.hashsalt"] == "attnbook"
+
+text = (resources.files("attnbook") / "data" / "mask_conventions.json").read_text("utf-8")
+data = {name: np.array(json.loads(text)[name]) for name in ("query", "key", "value", "mask")}
+weights = attnbook.scaled_dot_product_attention(**data).weights
+assert ((weights > 0) == data["mask"]).all()
+
+from attnbook import pretrained
+tired = pretrained.sentences()[0]
+it, animal = (pretrained.tokens(tired).index(word) for word in ("it", "animal"))
+weights = pretrained.multi_head_attention(3)(pretrained.hidden_states(tired, 3)).weights
+assert abs(weights[1, it, animal] - 0.68) < 0.005
+data = resources.files("attnbook") / "data"
+assert (data / "minilm.LICENSE.txt").is_file() and (data / "minilm.README.md").is_file()
+
+attnbook.exercises.check("softmax", attnbook.softmax)
+"""
+
+
+def test_a_wheel_works_in_an_empty_environment(tmp_path):
+    # A copy: setuptools writes into the folder it builds, and reads what older builds left there.
+    source = tmp_path / "source"
+    source.mkdir()
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source)
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "attnbook", source / "attnbook", ignore=ignored)
+
+    venv.create(tmp_path / "empty", with_pip=True)
+    scripts = tmp_path / "empty" / ("Scripts" if os.name == "nt" else "bin")
+    constraints = ROOT / "constraints.txt"
+    pinned = ["-c", str(constraints)] if constraints.exists() else []
+
+    def python(*arguments):
+        # -I: neither this folder nor PYTHONPATH may lend the package.
+        command = [scripts / "python", "-I", *arguments]
+        environment = os.environ | {"MPLBACKEND": "Agg"}
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    python("-m", "pip", "wheel", "--no-deps", "--wheel-dir", str(tmp_path), str(source))
+    (wheel,) = tmp_path.glob("attnbook-*.whl")
+    python("-m", "pip", "install", *pinned, str(wheel))
+    assert python("-c", FROM_OUTSIDE) == "softmax: correct\n"

@@ -1,0 +1,328 @@
+"""The built site, read from its files: run by `make test` after `make book`."""
+
+import copy
+import gzip
+import os
+import re
+import struct
+import subprocess
+import zipfile
+from functools import cache
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+import yaml
+from bs4 import BeautifulSoup
+
+from course import quiz
+from course.chapters import ROOT, by_name
+from tests.quiz_words import words, words_of_source
+
+SITE = ROOT / "_build" / "html"
+TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+PAGES = [TOC["root"], *(entry["file"] for part in TOC["parts"] for entry in part["chapters"])]
+CHAPTERS = [page for page in PAGES if re.search(r"/\d\d-", page)]
+
+
+@cache
+def soup(path):
+    return BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
+
+
+def page(name):
+    return soup(SITE / f"{name}.html")
+
+
+def article(name):
+    return page(name).find("article")
+
+
+def test_every_page_of_the_table_of_contents_was_built():
+    built = {str(path.relative_to(SITE).with_suffix("")) for path in SITE.glob("book/*.html")}
+    assert built == set(PAGES)
+    assert CHAPTERS
+
+
+@pytest.mark.parametrize("name", PAGES)
+class TestPage:
+    def test_is_a_page(self, name):
+        assert page(name).html["lang"] == "en"
+        assert len(article(name).find_all("h1")) == 1
+        assert page(name).title.get_text().strip()
+
+    def test_links_lead_somewhere(self, name):
+        here = SITE / f"{name}.html"
+        broken = []
+        for link in page(name).find_all("a", href=True):
+            parts = urlsplit(link["href"])
+            if parts.scheme or parts.netloc or link["href"] in ("#", ""):
+                continue
+            target = (here.parent / unquote(parts.path)).resolve() if parts.path else here
+            anchor = unquote(parts.fragment) if target.suffix == ".html" else ""
+            if not target.is_file() or (anchor and not soup(target).find(id=anchor)):
+                broken.append(link["href"])
+        assert not broken
+
+    def test_asks_no_other_host_and_finds_what_it_asks_for(self, name):
+        here = SITE / f"{name}.html"
+        asked = [tag["src"] for tag in page(name).find_all(src=True)]
+        kinds = {"stylesheet", "preload", "prefetch", "icon", "shortcut", "modulepreload"}
+        for tag in page(name).find_all("link", href=True):
+            if kinds & set(tag.get("rel", [])):
+                asked.append(tag["href"])
+        assert asked
+        for url in asked:
+            parts = urlsplit(url)
+            assert not parts.netloc, url
+            if parts.scheme != "data":
+                assert (here.parent / unquote(parts.path)).resolve().is_file(), url
+
+    def test_pictures_have_alt_text(self, name):
+        for image in article(name).find_all("img"):
+            assert len(image.get("alt", "").split()) >= 15, image.get("src")
+
+    def test_shows_no_raw_markup(self, name):
+        prose = copy.copy(article(name))
+        for tag in prose.find_all(["pre", "code", "annotation"]):
+            tag.decompose()
+        raw = r"\$[^$\n]+\$|\{(?:ref|numref|eq|cite|prf)[\w:]*\}|:::|\\\(|\| --- \|"
+        assert not re.findall(raw, prose.get_text())
+        assert not article(name).select(".problematic, .system-message")
+
+    def test_formulas_are_rendered_once_and_without_error(self, name):
+        assert not article(name).select(".katex-error")
+        for formula in article(name).select(".math"):
+            assert len(formula.select(".katex-mathml math")) == 1
+            assert len(formula.select(".katex-html")) == 1
+        styles = [tag["href"] for tag in page(name).find_all("link", rel="stylesheet")]
+        assert any("katex.min.css" in style for style in styles)
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+class TestChapter:
+    def test_has_formulas_figures_and_theorems(self, name):
+        assert len(article(name).select(".math .katex")) >= 20
+        assert len(article(name).select("figure img")) >= 8
+        assert article(name).select(".proof.theorem, .proof.definition")
+
+    def test_figures_are_numbered_and_mentioned(self, name):
+        figures = [figure for figure in article(name).select("figure") if figure.find("img")]
+        for figure in figures:
+            assert re.match(r"Fig\. \d+(\.\d+)?", figure.find("figcaption").get_text().strip())
+
+    def test_solutions_are_folded_and_executed(self, name):
+        solutions = article(name).select(".solution")
+        assert len(solutions) == len(article(name).select(".exercise"))
+        for solution in solutions:
+            assert "dropdown" in solution["class"]
+            assert ": correct" in solution.get_text()
+
+    def test_the_quiz_is_folded_and_says_what_its_source_says(self, name):
+        chapter = by_name(name.rpartition("/")[2])
+        labels = chapter.sections
+        (listed,) = article(name).select("section#check-yourself > ol.quiz")
+        items = listed.find_all("li", recursive=False)
+        for item, question in zip(items, quiz.read(chapter).questions, strict=True):
+            folds = item.find_all("details", recursive=False)
+            shown = item.decode_contents().partition("<details")[0]
+            assert words(shown) == words_of_source(question.text)
+            for fold, choice in zip(folds, question.choices, strict=True):
+                assert not fold.has_attr("open")
+                assert not fold.summary.find(["a", "button"])
+                assert words(str(fold.summary)) == words_of_source(choice.text)
+                said = words("".join(map(str, fold.summary.next_siblings)))
+                again = f" Read {words_of_source(choice.section)} again." if choice.section else ""
+                verdict = "Right." if choice.right else "Not quite."
+                assert said == f"{verdict} {words_of_source(choice.misconception)}{again}"
+                links = [link["href"] for link in fold.find_all("a")]
+                assert links == ([f"#{labels[choice.section]}"] if choice.section else [])
+
+    def test_shows_no_error_that_was_not_meant(self, name):
+        notebook = (ROOT / f"{name}.ipynb").read_text(encoding="utf-8")
+        meant = notebook.count('"raises-exception"')
+        assert len(article(name).select(".output.traceback")) == meant
+
+
+def test_styles_ask_no_other_host():
+    for style in SITE.rglob("*.css"):
+        text = style.read_text(encoding="utf-8")
+        assert not re.findall(r"(?:url\(|@import)\s*['\"]?(?:https?:)?//", text), style
+
+
+def test_fonts_of_the_formulas_are_there():
+    folder = SITE / "_static/katex"
+    fonts = re.findall(
+        r"url\((fonts/[\w-]+\.woff2)\)", (folder / "katex.min.css").read_text(encoding="utf-8")
+    )
+    assert len(fonts) >= 20
+    assert all((folder / font).is_file() for font in fonts)
+
+
+def test_each_table_of_what_the_checks_catch_is_folded_below_its_heading():
+    headings = article("book/kill-table").find_all("h3")
+    assert len(headings) == len(article("book/kill-table").find_all("table"))
+    for heading in headings:
+        fold = heading.find_next_sibling()
+        assert fold.name == "details"
+        assert fold.has_attr("open") == (heading is headings[0])
+        said = r"\d+ wrong answers: the message names the mistake for .+"
+        assert re.fullmatch(said, fold.summary.get_text().strip())
+        assert not fold.summary.find(["a", "button"])
+        assert fold.find("table")
+
+
+def test_the_package_page_documents_every_public_name():
+    import attnbook
+
+    documented = {tag["id"].rpartition(".")[2] for tag in page("book/api").select("dt[id]")}
+    assert set(attnbook.__all__) - {"exercises"} <= documented
+
+
+def test_the_sources_list_every_entry_of_the_bibliography():
+    entries = re.findall(
+        r"^@\w+\{", (ROOT / "book/references.bib").read_text(encoding="utf-8"), re.M
+    )
+    assert len(page("book/references").select(".citation")) == len(entries)
+
+
+ALL_PAGES = sorted(
+    path
+    for path in SITE.rglob("*.html")
+    if not path.relative_to(SITE).as_posix().startswith(("lite/", "_"))
+)
+
+
+def said(path, **which):
+    """Return the content of one meta element."""
+    tags = soup(path).head.find_all("meta", attrs=which)
+    assert len(tags) == 1, which
+    return tags[0]["content"]
+
+
+@pytest.mark.parametrize("path", ALL_PAGES, ids=lambda path: str(path.relative_to(SITE)))
+def test_every_page_says_what_it_is(path):
+    assert "The Attention Book" in soup(path).title.get_text()
+    assert 30 <= len(said(path, name="description")) <= 170
+    assert soup(path).head.find("link", rel="icon")
+
+
+@pytest.mark.parametrize("name", PAGES)
+class TestShared:
+    def test_has_a_card_for_links(self, name):
+        path = SITE / f"{name}.html"
+        assert said(path, property="og:title") in page(name).title.get_text()
+        assert said(path, property="og:description") == said(path, name="description")
+        assert said(path, property="og:url") == page(name).find("link", rel="canonical")["href"]
+        assert said(path, property="og:image") == BASE + "_static/social.png"
+        assert (SITE / "_static/social.png").read_bytes()[16:24] == struct.pack(">II", 1200, 630)
+
+    def test_can_be_edited_and_complained_of(self, name):
+        links = {a.get_text(): a["href"] for a in page(name).select(".after a")}
+        source = next((ROOT / "book").glob(f"{Path(name).name}.*")).name
+        assert links["Edit this page"].endswith(f"/edit/main/book/{source}")
+        assert "/issues/new?title=" in links["Open an issue"]
+        assert "Cite the book" in links
+
+    def test_pictures_have_a_size_and_wait_until_they_are_near(self, name):
+        for image in article(name).find_all("img"):
+            picture = (SITE / f"{name}.html").parent / image["src"]
+            if picture.suffix == ".svg":
+                box = re.search(r'viewBox="0 0 (\S+) (\S+)"', picture.read_text("utf-8"))
+                ratio = float(box[1]) / float(box[2])
+                assert int(image["width"]) / int(image["height"]) == pytest.approx(ratio, rel=0.02)
+            assert int(image["width"]) > 100
+            assert (image.get("loading") == "lazy") != (
+                image.get("alt", "").startswith("Three clock")
+            )
+
+    def test_is_light(self, name):
+        """The limits that Lighthouse counts, here for all that a page may ever ask for."""
+        here = SITE / f"{name}.html"
+        styles = [tag["href"] for tag in page(name).select("link[rel=stylesheet]")]
+        parts = {here} | {
+            (here.parent / urlsplit(url).path).resolve()
+            for url in [*styles, *(tag["src"] for tag in page(name).find_all(src=True))]
+        }
+        figures = {path for path in parts if path.parent.name == "_images"}
+        fonts = sum(path.stat().st_size for path in SITE.glob("_static/fonts/*.woff2"))
+        formulas = sum(path.stat().st_size for path in SITE.glob("_static/katex/fonts/*.woff2"))
+        texts = {path: len(gzip.compress(path.read_bytes())) for path in parts}
+        rest = sum(texts[path] for path in parts - figures)
+        assert rest + fonts + formulas <= 500 * 1024  # no page asks for every font of formulas
+        assert rest + fonts <= 250 * 1024
+        assert sum(texts.values()) + fonts + formulas <= 1024 * 1024
+
+
+BASE = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["html"]["baseurl"]
+
+
+def test_descriptions_differ():
+    texts = [said(SITE / f"{name}.html", name="description") for name in PAGES]
+    assert len(set(texts)) == len(texts)
+
+
+def test_the_list_for_search_engines_has_every_page():
+    listed = re.findall(r"<loc>(.*?)</loc>", (SITE / "sitemap.xml").read_text(encoding="utf-8"))
+    assert sorted(listed) == sorted(f"{BASE}{name}.html" for name in PAGES)
+    assert f"Sitemap: {BASE}sitemap.xml" in (SITE / "robots.txt").read_text(encoding="utf-8")
+
+
+def test_the_first_address_leads_to_the_landing_page():
+    refresh = soup(SITE / "index.html").find("meta", attrs={"http-equiv": "refresh"})
+    assert refresh["content"] == f"0; url={PAGES[0]}.html"
+    assert soup(SITE / "index.html").find("a")["href"] == f"{PAGES[0]}.html"
+
+
+def test_the_page_for_a_wrong_address_works_at_any_depth():
+    tags = soup(SITE / "404.html").find_all(["a", "link", "script", "img"])
+    addresses = [tag.get("href") or tag.get("src") for tag in tags]
+    assert addresses
+    assert all(address.startswith(("https://", "data:")) for address in addresses)
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_buttons_open_this_chapter_wherever_it_runs(name):
+    links = {a.get_text(): a["href"] for a in page(name).select("#run a")}
+    repository, file = "attnbook/attnbook", f"{Path(name).name}.ipynb"
+    notebook = (SITE / f"{name}.html").parent / links.pop("Notebook")
+    assert links == {
+        "Binder": f"https://mybinder.org/v2/gh/{repository}/main?urlpath=lab/tree/{name}.ipynb",
+        "Colab": f"https://colab.research.google.com/github/{repository}/blob/main/{name}.ipynb",
+        "In the browser": f"../lite/lab/index.html?path={file}",
+    }
+    assert notebook.read_bytes() == (ROOT / f"{name}.ipynb").read_bytes()
+
+
+def test_the_citation_is_that_of_the_citation_file():
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    entry = next(pre for pre in article(PAGES[0]).find_all("pre") if "@misc" in pre.get_text())
+    text = entry.get_text()
+    assert f"{{{{{cited['authors'][0]['name']}}}}}" in text
+    assert cited["title"] in text
+    assert f"Version {cited['version']}" in text
+    assert f"{{{cited['date-released'][:4]}}}" in text
+    assert BASE in text
+
+
+def test_the_zip_holds_the_site():
+    with zipfile.ZipFile(SITE / "the-attention-book.zip") as archive:
+        packed = {name.partition("/")[2] for name in archive.namelist()}
+        pages = {
+            name: archive.read(f"the-attention-book/{name}")
+            for name in packed
+            if not name.startswith("lite/")
+        }
+    built = {path.relative_to(SITE).as_posix() for path in SITE.rglob("*") if path.is_file()}
+    extra = {name for name in built if name.startswith("lite/")}
+    assert built - extra - packed == {"the-attention-book.zip", ".buildinfo"}
+    assert "lite/lab/index.html" in packed
+    assert all(data == (SITE / name).read_bytes() for name, data in pages.items())
+
+
+def test_building_again_keeps_every_page():
+    before = {path for path in SITE.rglob("*") if path.is_file()}
+    settings = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    subprocess.run(["make", "-s", "book"], cwd=ROOT, env=settings, check=True)
+    assert before - {path for path in SITE.rglob("*") if path.is_file()} == set()
+    assert (SITE / "lite/lab/index.html").is_file()

@@ -1,0 +1,86 @@
+"""Build the site; first forget what an older build left, where it no longer holds."""
+
+import hashlib
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from course.chapters import ROOT, chapters
+from tools.zip_site import STAND_IN, pack
+
+BUILD = ROOT / "_build"
+SITE = BUILD / "html"
+LITE = BUILD / "lite"
+# What a chapter's outputs depend on besides its own cells, and what a page depends on besides its
+# text. Jupyter Book sees no change in either.
+RUNS = ["attnbook", "constraints.txt", "requirements.txt"]
+PAGES = ["book/_ext", "book/_theme", "book/_static", "book/references.bib", "_config.yml"]
+LITES = ["attnbook", "tools/lite.py", "tools/lite-requirements.txt", "constraints.txt"]
+
+
+def fingerprint(*places: str) -> str:
+    """Return a digest of files, and of those in folders: their names, their bytes, this Python."""
+    found = hashlib.sha256(sys.version.encode())
+    for place in places:
+        path = ROOT / place
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            if file.is_file() and "__pycache__" not in file.parts:
+                found.update(f"{file.relative_to(ROOT).as_posix()}\0".encode())
+                found.update(hashlib.sha256(file.read_bytes()).digest())
+    return found.hexdigest()
+
+
+def renew(name: str, now: str, *stale: Path) -> None:
+    """Delete what is stale unless the last build had the same fingerprint."""
+    kept = BUILD / name
+    if not kept.is_file() or kept.read_text() != now:
+        kept.unlink(missing_ok=True)
+        for path in stale:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def lite_now() -> str:
+    """Return the fingerprint of what JupyterLite is built from."""
+    return fingerprint(*LITES, *(str(each.notebook.relative_to(ROOT)) for each in chapters()))
+
+
+def add_lite() -> None:
+    """Put JupyterLite, which is built beside the site, in the place that is kept for it."""
+    shutil.rmtree(SITE / "lite", ignore_errors=True)
+    shutil.copytree(LITE, SITE / "lite")
+
+
+def build() -> None:
+    """Build the pages that changed; pack them, and add JupyterLite if it is there and current."""
+    BUILD.mkdir(exist_ok=True)
+    runs, pages = fingerprint(*RUNS), fingerprint(*PAGES)
+    renew("runs", runs, BUILD / ".jupyter_cache")
+    renew("pages", pages, BUILD / ".doctrees", SITE)
+    program = Path(sys.executable).with_name("jupyter-book")
+    options = ["-W", "-n", "--keep-going", "-q"]
+    if subprocess.run([program, "build", ".", *options], cwd=ROOT).returncode:
+        # A page with a warning is read again next time, or its second build would be falsely green.
+        shutil.rmtree(BUILD / ".doctrees", ignore_errors=True)
+        sys.exit("the site was not built")
+    (BUILD / "runs").write_text(runs)
+    (BUILD / "pages").write_text(pages)
+    stands_in = SITE / STAND_IN
+    if stands_in.is_file() and re.search("make lite", stands_in.read_text(encoding="utf-8")):
+        pack(SITE, SITE / "the-attention-book.zip")
+        ready = BUILD / "lite.ready"
+        if ready.is_file() and ready.read_text() == lite_now():
+            add_lite()
+    print(SITE.relative_to(ROOT))
+
+
+def main(step: str = "build") -> None:
+    """Build, or, after `python -m tools lite`, add what that has built."""
+    if step == "build":
+        build()
+    elif step == "add-lite":
+        add_lite()
+        (BUILD / "lite.ready").write_text(lite_now())
+    else:
+        sys.exit(f"no such step: {step}")

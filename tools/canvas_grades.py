@@ -1,0 +1,129 @@
+"""Fill nbgrader's scores into the gradebook that Canvas exports, for Canvas to import.
+
+    .venv-course/bin/python -m tools canvas_grades EXPORTED.csv FILLED.csv [COURSE]
+
+A column of Canvas's is filled if its title is an assignment's name or heading, a cell if its row's
+ID is a student's name in nbgrader. All other cells stay as Canvas had them, since to Canvas an
+emptied cell is a change: where nothing was handed in, where an answer waits for you, and where
+Canvas says that a student is excused.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from course.chapters import ROOT
+
+COURSE = ROOT / "course"
+KEPT = ("EX", "N/A")  # excused, and not assigned to this student
+
+
+class Scores(NamedTuple):
+    """An assignment's titles, its points, and each student's score: None while it waits."""
+
+    titles: tuple[str, ...]
+    points: float
+    students: dict[str, float | None]
+
+
+def scores(course: Path) -> dict[str, Scores]:
+    """Return each assignment's scores from a course's gradebook."""
+    from nbgrader.api import Gradebook
+
+    database = course / "gradebook.db"
+    if not database.exists():
+        raise SystemExit(f"there is no {database}: nothing was graded yet")
+    found = {}
+    with Gradebook(f"sqlite:///{database}?timeout=60") as gradebook:
+        for assignment in gradebook.assignments:
+            name = assignment.name
+            notebook = json.loads((course / "source" / name / f"{name}.ipynb").read_text())
+            heading = "".join(notebook["cells"][0]["source"]).splitlines()[0].lstrip("# ")
+            given = {}
+            for done in gradebook.assignment_submissions(name):
+                score = max(0.0, done.score - done.late_submission_penalty)
+                given[done.student.id] = None if done.needs_manual_grade else score
+            found[name] = Scores((name, heading), assignment.max_score, given)
+    return found
+
+
+def columns(header: list[str], possible: list[str], ours: dict[str, Scores]) -> dict[str, int]:
+    """Return where Canvas has our assignments; raise ValueError if that is not certain."""
+    titles = [re.sub(r" \(\d+\)$", "", title).strip().casefold() for title in header]
+    found = {}
+    for name, (wanted, points, _) in ours.items():
+        at = [i for i, title in enumerate(titles) if title in [w.casefold() for w in wanted]]
+        if len(at) > 1:
+            raise ValueError(f"Canvas has {len(at)} columns named {' or '.join(wanted)}")
+        if at and float(possible[at[0]].replace(",", ".") or "nan") != points:
+            raise ValueError(
+                f"{name} has {points:g} points here, in Canvas {possible[at[0]] or 'none'}: "
+                "change them in Canvas, and export again"
+            )
+        if at:
+            found[name] = at[0]
+    if not found:
+        raise ValueError(
+            "no column of Canvas's is ours. Name the assignment in Canvas as here: "
+            + "; or ".join(title for wanted, *_ in ours.values() for title in wanted)
+        )
+    return found
+
+
+def fill(rows: list[list[str]], ours: dict[str, Scores]) -> tuple[list[list[str]], list[str]]:
+    """Return the rows that Canvas is to import, and what to tell about them."""
+    header = rows[0]
+    if not {"ID", "Section"} <= set(header):
+        raise ValueError("this is no gradebook of Canvas's: it has no column ID or Section")
+    who, identity = header.index("ID"), header.index("Section") + 1
+    possible = next((row for row in rows if "Points Possible" in row[0]), None)
+    if possible is None:
+        raise ValueError("this is no gradebook of Canvas's: it has no row Points Possible")
+    filled = [list(row) for row in rows]
+    told, where = [], columns(header, possible, ours)
+    for name, at in where.items():
+        given, waiting, missing, count = ours[name].students, [], [], 0
+        for row in filled:
+            if row[who] not in given:
+                if row[who].isdigit() and not row[at].strip():
+                    missing.append(f"{row[0]} ({row[who]})")
+                continue
+            if given[row[who]] is None:
+                waiting.append(f"{row[0]} ({row[who]})")
+            elif row[at].strip() not in KEPT:
+                row[at], count = f"{round(given[row[who]], 2):g}", count + 1
+        told.append(f"{name}: {count} scores")
+        if waiting:
+            told.append(f"  not filled, since an answer waits for you: {'; '.join(waiting)}")
+        if missing:
+            told.append(f"  not filled, since nothing was collected: {'; '.join(missing)}")
+        if absent := set(given) - {row[who] for row in rows}:
+            told.append(f"  graded, but not in Canvas's file: {', '.join(sorted(absent))}")
+    return [row[:identity] + [row[at] for at in where.values()] for row in filled], told
+
+
+def read(path: Path) -> list[list[str]]:
+    """Return the rows of a file of Canvas's, which may have semicolons and a byte order mark."""
+    text = path.read_text(encoding="utf-8-sig")
+    first = text.partition("\n")[0]
+    mark = ";" if first.count(";") > first.count(",") else ","
+    return [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=mark) if any(row)]
+
+
+def main(exported: str, to: str, course: str = str(COURSE)) -> None:
+    """Fill in the scores, and say what was done."""
+    if not exported:
+        raise SystemExit("which file did Canvas export? make canvas-grades GRADEBOOK=exported.csv")
+    try:
+        made, told = fill(read(Path(exported)), scores(Path(course)))
+    except (OSError, ValueError) as error:
+        raise SystemExit(f"nothing written: {error}") from error
+    Path(to).parent.mkdir(parents=True, exist_ok=True)
+    with open(to, "w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows(made)
+    print(*told, f"written: {to}", sep="\n")

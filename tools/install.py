@@ -1,0 +1,25 @@
+"""Make an environment of its own in a folder, and mark there that it is complete."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+OLDEST = (3, 11)
+
+
+def main(folder: str, requirements: str) -> None:
+    """Install what the requirements list, once."""
+    if sys.version_info < OLDEST:
+        sys.exit("Python 3.11 or newer is needed: make PYTHON=/path/to/python3.12 ...")
+    print(f"setup     install into {folder}, once: about half a minute", flush=True)
+    python = Path(folder, "bin/python")
+    install = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+    subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
+    if subprocess.run([*install, "-r", requirements]).returncode:
+        sys.exit(
+            "setup     FAILED. To do: see pip's message above; is the package index reachable?"
+        )
+    # Where Matplotlib needs long to find the machine's fonts, which it does once, it says so on
+    # stderr. In a chapter's output that would fail the build.
+    subprocess.run([python, "-c", "import matplotlib.font_manager"], stderr=subprocess.DEVNULL)
+    Path(folder, "ready").touch()

@@ -1,0 +1,102 @@
+"""Build the book that runs in the browser: JupyterLite with the chapters and the package.
+
+By hand: `make lite`. It asks no network, once `.venv-lite` is there.
+"""
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import nbformat
+from jupyterlite_pyodide_kernel.constants import PYODIDE_KERNEL_PLUGIN_ID, PYODIDE_VERSION
+
+from course.chapters import ROOT, chapters
+
+WHEELS = Path(sys.prefix) / "wheels"
+NEEDS = ["numpy", "matplotlib"]
+KERNEL_NEEDS = ["micropip", "ipython", "jedi"]
+
+# The kernel loads packages in a worker, and a URL is relative to the worker's own file, which
+# lies in extensions/@jupyterlite/pyodide-kernel-extension/static. So any folder may hold the site.
+FROM_WORKER = "../../../../pypi/"
+
+
+def build_wheel(folder):
+    """Build the package's wheel into the folder and return its name."""
+    source = folder / "source"  # a copy: setuptools reads what older builds left in a folder
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "attnbook", source / "attnbook", ignore=ignored)
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source)
+    pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]
+    subprocess.run([*pip, "-w", folder, source], check=True)
+    shutil.rmtree(source)
+    return next(folder.glob("attnbook-*.whl")).name
+
+
+def as_served(chapter):
+    """Return a chapter as a notebook server would send it: JupyterLite sends files as they are.
+
+    Text in one piece instead of a list of lines, and cells trusted, or figures would not show.
+    """
+    notebook = nbformat.read(chapter, as_version=4)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.metadata["trusted"] = True
+    return json.dumps(notebook, ensure_ascii=False)
+
+
+def check_pyodide(folder):
+    """Stop if the folder is not the whole distribution of the version that the kernel is for."""
+    entry, lock = folder / "pyodide.mjs", folder / "pyodide-lock.json"
+    if not (entry.is_file() and lock.is_file() and PYODIDE_VERSION in entry.read_text("utf-8")):
+        sys.exit(f"PYODIDE={folder} must be an unpacked Pyodide {PYODIDE_VERSION}")
+    packages = json.loads(lock.read_text("utf-8"))["packages"]
+    files = [packages[name]["file_name"] for name in NEEDS + KERNEL_NEEDS]
+    if missing := [name for name in files if not (folder / name).is_file()]:
+        sys.exit(f"PYODIDE={folder} lacks {', '.join(missing)}: unpack the full distribution")
+
+
+def build(output, pyodide, room):
+    """Build into the folder `output`, with the Pyodide of the folder `pyodide` if there is one.
+
+    `room` is an empty folder, in which JupyterLite finds what it is to be built from.
+    """
+    if pyodide:
+        check_pyodide(pyodide)
+    shutil.rmtree(output, ignore_errors=True)
+    shutil.copytree(WHEELS, room / "pypi")
+    (room / "files").mkdir()
+    for chapter in chapters():
+        page = chapter.notebook
+        (room / "files" / page.name).write_text(as_served(page), "utf-8")
+
+    packages = [*NEEDS, FROM_WORKER + build_wheel(room / "pypi")]
+    kernel = {"loadPyodideOptions": {"packages": packages}}
+    if pyodide:
+        (room / "static").mkdir()
+        (room / "static/pyodide").symlink_to(pyodide.resolve())  # JupyterLite copies and uses it
+        kernel["disablePyPIFallback"] = True
+    settings = {"appName": "The Attention Book", "litePluginSettings": {}}
+    settings["litePluginSettings"][PYODIDE_KERNEL_PLUGIN_ID] = kernel
+    config = {"jupyter-lite-schema-version": 0, "jupyter-config-data": settings}
+    (room / "jupyter-lite.json").write_text(json.dumps(config), "utf-8")
+    # The names of the chapters are long; when they were built says nothing.
+    browser = {"@jupyterlab/filebrowser-extension:browser": {"showLastModifiedColumn": False}}
+    (room / "overrides.json").write_text(json.dumps(browser), "utf-8")
+
+    lite = [sys.executable, "-m", "jupyterlite_core", "build", "--apps", "lab"]
+    smaller = ["--no-sourcemaps", "--no-unused-shared-packages"]
+    command = [*lite, *smaller, "--lite-dir", room, "--output-dir", output.resolve()]
+    subprocess.run(command, cwd=room, check=True)  # it leaves a database where it runs
+    size = sum(path.stat().st_size for path in output.rglob("*") if path.is_file())
+    print(f"{output}, {size / 1e6:.0f} MB")
+
+
+def main(output: str, pyodide: str | None = None) -> None:
+    """Build into a folder, with an unpacked Pyodide if one is given."""
+    with tempfile.TemporaryDirectory() as room:
+        build(Path(output), pyodide and Path(pyodide), Path(room))

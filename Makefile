@@ -4,7 +4,7 @@
 PYTHON  ?= python3
 JOBS    ?= 2
 PORT    ?= 8000
-CHAPTER ?= 01-why-attention
+CHAPTER ?= $(notdir $(basename $(firstword $(sort $(wildcard book/[0-9]*.ipynb)))))
 BIN     := .venv/bin
 SITE    := _build/html
 REVEAL  := _build/reveal

@@ -55,6 +55,14 @@ def test_the_table_of_contents_and_the_folder_agree():
     assert len(listed_in_toc()) == len(on_disk)
 
 
+def test_the_list_of_chapters_numbers_them_and_each_has_a_room_and_no_other():
+    names = [chapter.name for chapter in chapters()]
+    assert [name[:3] for name in names] == [f"{number:02}-" for number in range(1, len(names) + 1)]
+    assert {path.name for path in (ROOT / "course").glob("ch[0-9]*")} == {
+        chapter.module for chapter in chapters()
+    }
+
+
 def test_the_landing_page_maps_each_chapter_and_no_other():
     mapped = re.findall(r"^\| \[\]\(([\w-]+\.ipynb)\) \|", "\n".join(contents()), re.M)
     assert mapped == [path.name for path in CHAPTERS]

@@ -19,8 +19,8 @@ from course.chapters import ROOT, chapters
 
 SITE = ROOT / "_build/html"
 CHAPTERS = [chapter.notebook.name for chapter in chapters()]
-OPENED = "02-scaled-dot-product.ipynb"
-TITLE = "Compute scaled dot-product attention"
+OPENED = CHAPTERS[1]
+TITLE = chapters()[1].about["title"]
 
 KERNEL = "extensions/@jupyterlite/pyodide-kernel-extension"
 PLUGIN = "@jupyterlite/pyodide-kernel-extension:kernel"

@@ -14,7 +14,7 @@ import pytest
 from tests.course.nbgrading import BIN, begin_course, nbgrader
 from tools import canvas_grades, grade_demo, students
 
-FIRST, SECOND = "assignment-01-why-attention", "assignment-02-scaled-dot-product"
+FIRST, SECOND, *_ = students.ASSIGNMENTS
 
 # What Canvas calls an upload, and which notebook is in it. The newest has the largest number.
 UPLOADS = {

@@ -17,7 +17,7 @@ Each run replaces its own libraries' entries and keeps the others':
   it returns; `torch` and `jax` both write to it.
 - ``attnbook/data/packed_mha.json``: the weights of one PyTorch layer, packed as
   its state_dict has them, with what it returns; only `torch` writes it.
-- ``tests/golden/attention.json``: attention, multi-head attention and softmax
+- ``attention.json`` beside this file: attention, multi-head attention and softmax
   by PyTorch in float64; only `torch` writes it.
 
 The JSON is strict: non-finite numbers are the strings "nan", "inf" and "-inf",
@@ -38,7 +38,7 @@ import numpy as np
 
 HERE = Path(__file__).resolve().parent
 ATTENTION = HERE / "attention.json"
-CONVENTIONS = HERE.parents[1] / "attnbook" / "data" / "mask_conventions.json"
+CONVENTIONS = HERE.parents[2] / "attnbook" / "data" / "mask_conventions.json"
 PACKED = CONVENTIONS.with_name("packed_mha.json")
 LIBRARIES = ["torch", "jax", "flax", "keras", "onnx"]  # the order of the table
 

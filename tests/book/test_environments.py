@@ -1,0 +1,186 @@
+"""The environments: each package pinned, each with a reason, and none that is used left out."""
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import distributions, packages_distributions
+
+import pytest
+import yaml
+
+from course.chapters import ROOT
+
+CONSTRAINTS = ROOT / "constraints.txt"
+# What each environment is made from, and whose imports it has to bring.
+ENVIRONMENTS = {
+    ".venv": ["requirements.txt", "tests/browser-requirements.txt"],
+    ".venv-lab": [".binder/requirements.txt"],
+    ".venv-lite": ["tools/lite-requirements.txt"],
+    ".venv-quiz": ["tools/quizzes-requirements.txt"],
+    ".venv-course": ["course/requirements.txt"],
+}
+FILES = [name for names in ENVIRONMENTS.values() for name in names]
+EXTENSIONS = list((ROOT / "book/_ext").glob("*.py"))
+ASIDE = {"pip", "setuptools", "attnbook"}  # the first two come with Python
+BY_HAND = {
+    "tools/extract_pretrained.py",
+    "tests/package/golden/make_golden.py",
+}  # say what they need
+
+
+# What is imported and is a part of a package that is asked for.
+PARTS = {
+    "ipykernel": ["jupyter_core", "matplotlib_inline", "traitlets"],
+    "jupyter-book": ["docutils", "markdown_it", "mdit_py_plugins", "myst_nb", "nbformat", "sphinx"],
+    "pytest": ["packaging"],
+}
+BROUGHT = {module: package for package, modules in PARTS.items() for module in modules}
+
+
+def normal(name):
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def lines(name):
+    """Return the lines of a requirements file that ask for something."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    return [line for line in text.splitlines() if line and not line.startswith("#")]
+
+
+def pins(name):
+    found = [re.match(r"([\w.-]+)==([\w.]+)", line) for line in lines(name)]
+    return {normal(pin[1]): pin[2] for pin in found if pin}
+
+
+def installed(environment):
+    """Return the version of each package of an environment, by its name."""
+    folders = sorted((ROOT / environment).glob("lib/python3*/site-packages"))
+    found = distributions(path=[str(folder) for folder in folders])
+    return {normal(each.name): each.version for each in found}
+
+
+def test_every_line_of_the_constraints_is_one_exact_pin():
+    assert len(lines("constraints.txt")) > 150
+    for line in lines("constraints.txt"):
+        assert re.fullmatch(r"[\w.-]+==[\w.]+( ; .+| # .+)?", line), f"{CONSTRAINTS.name}: {line!r}"
+    assert len(pins("constraints.txt")) == len(lines("constraints.txt")), "a package twice"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_requirements_are_pinned_with_a_reason_and_agree_with_the_constraints(name):
+    asked = lines(name)
+    up = "../" * name.count("/")
+    assert asked.pop(0) == f"-c {up}constraints.txt"
+    for line in asked:
+        assert re.match(r"([\w.-]+==[\w.]+|-e \.) +# \w", line), (
+            f"{name}: no pin or no reason: {line!r}"
+        )
+    assert pins(name)
+    assert pins(name).items() <= pins("constraints.txt").items()
+
+
+@pytest.mark.pinned
+@pytest.mark.parametrize("environment", ENVIRONMENTS)
+def test_all_that_is_installed_is_pinned_at_its_version(environment):
+    if not (ROOT / environment / "ready").is_file():
+        pytest.skip(f"{environment} is not there")
+    found = {name: version for name, version in installed(environment).items() if name not in ASIDE}
+    assert len(found) > 2
+    pinned = pins("constraints.txt")
+    unpinned = {name: version for name, version in found.items() if pinned.get(name) != version}
+    assert not unpinned, f"{CONSTRAINTS.name} lacks, or has otherwise: {unpinned}"
+
+
+def imported(path):
+    """Return the names of the packages that a file imports, wherever in it."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names.add(node.module.partition(".")[0])
+    ours = {"torch"}  # `make bench` compares with it where it is
+    ours |= {"attnbook", "course", "tools", "tests", *(each.stem for each in EXTENSIONS)}
+    return names - set(sys.stdlib_module_names) - ours
+
+
+def programs():
+    return [
+        path
+        for folder in ("attnbook", "book/_ext", "book/_theme", "course", "tools", "tests")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        if path.relative_to(ROOT).as_posix() not in BY_HAND
+    ]
+
+
+def provided_by():
+    """Return, for a module, the names of the packages that bring it, in any environment."""
+    found = {module: set(map(normal, names)) for module, names in packages_distributions().items()}
+    # Not in this environment; the name of the module is that of the package, but for these.
+    others = {"jupyterlite_pyodide_kernel": "jupyterlite-pyodide-kernel", "nbgrader": "nbgrader"}
+    return found | {module: {name} for module, name in others.items() if module not in found}
+
+
+@pytest.mark.pinned
+def test_what_a_program_imports_is_asked_for_by_a_requirements_file():
+    wanted = {name for file in FILES for name in pins(file)}
+    assert set(BROUGHT.values()) <= wanted
+    by = provided_by()
+    missing = {}
+    for path in programs():
+        for module in imported(path):
+            if module not in BROUGHT and not by.get(module, {normal(module)}) & wanted:
+                missing.setdefault(module, []).append(path.relative_to(ROOT).as_posix())
+    assert missing == {}
+
+
+@pytest.mark.pinned
+def test_the_commands_and_options_that_are_used_are_asked_for():
+    """What is run or loaded by its name, and imported nowhere."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    commands = set(re.findall(r"\$\(BIN\)/([\w-]+)", makefile)) - {"python", "pip"}
+    assert {"ruff", "mypy", "pytest"} <= commands
+    wanted = pins("requirements.txt")
+    assert commands <= set(wanted)
+    options = {"-n": "pytest-xdist", "--nbval": "nbval"}
+    for option, package in options.items():
+        assert option in makefile
+        assert package in wanted
+    assert {"jupyter-book", "matplotlib", "numpy", "nbval"} <= set(wanted)  # what the book is of
+    settings = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["sphinx"]
+    brought = {"sphinx", "sphinxcontrib.bibtex"}  # by Jupyter Book
+    by = {module: set(map(normal, names)) for module, names in packages_distributions().items()}
+    for extension in settings["extra_extensions"]:
+        module = extension.partition(".")[0]
+        if module != "sphinx" and extension not in brought:
+            candidates = by[module] | {normal(extension)}
+            assert candidates & set(wanted), extension
+
+
+def test_the_oldest_that_are_tested_are_the_lowest_that_are_allowed():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    allowed = [tuple(each.split(">=")) for each in project["dependencies"]]
+    assert [name for name, _ in allowed] == ["numpy", "matplotlib"]
+    tested = lines("tests/oldest-requirements.txt")
+    assert tested[:2] == [f"{name}=={version}.*" for name, version in allowed]
+    (python,) = re.findall(r">=([\d.]+)$", project["requires-python"])
+    workflow = (ROOT / ".github/workflows/test.yml").read_text(encoding="utf-8")
+    oldest = workflow.split("\n  oldest:\n")[1]
+    assert f'python-version: "{python}"' in oldest
+    assert "make test-oldest" in oldest
+    assert f"OLDEST = ({python.replace('.', ', ')})" in (ROOT / "tools/install.py").read_text()
+
+
+def test_a_changed_rule_of_style_installs_nothing_again():
+    asked = subprocess.run(
+        ["make", "-n", "-W", "pyproject.toml", "lint"], cwd=ROOT, capture_output=True, text=True
+    )
+    if (ROOT / ".venv/ready").is_file():
+        assert "tools install" not in asked.stdout
+    changed = subprocess.run(
+        ["make", "-n", "-W", "constraints.txt", "lint"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert "tools install .venv requirements.txt" in changed.stdout

@@ -1,0 +1,59 @@
+"""The modules as a picture of who imports whom: arrows point down, and none leads back."""
+
+import ast
+from graphlib import TopologicalSorter
+
+import pytest
+
+from course.chapters import ROOT
+
+# From the ground up: a module may import from its own floor and from those below.
+FLOORS = ["attnbook", "course", "tools", "book", "tests"]
+PATHS = {
+    path.relative_to(ROOT).with_suffix("").as_posix().replace("/", "."): path
+    for floor in FLOORS
+    for path in sorted((ROOT / floor).rglob("*.py"))
+}
+MODULES = {name.removesuffix(".__init__"): path for name, path in PATHS.items()}
+
+
+def imports(name):
+    """Return the modules of ours that a module imports, at its top or within a function."""
+    found = set()
+    for node in ast.walk(ast.parse(MODULES[name].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{name} imports from a place relative to its own"
+            inner = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= inner & MODULES.keys() or {node.module}
+    local = {f"book._ext.{each}" for each in found} & MODULES.keys()  # as Sphinx finds them
+    return (found & MODULES.keys()) | local
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_module_imports_from_its_floor_or_below(name):
+    floor = FLOORS.index(name.partition(".")[0])
+    above = [each for each in imports(name) if FLOORS.index(each.partition(".")[0]) > floor]
+    assert above == []
+
+
+def test_no_circle_is_left():
+    graph = {name: imports(name) for name in MODULES}
+    assert len(graph) > 80
+    assert sum(map(len, graph.values())) > 150
+    order = list(TopologicalSorter(graph).static_order())  # raises CycleError, with the circle
+    assert order.index("attnbook.functional") < order.index("attnbook.layers")
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if name.startswith("course.ch")])
+def test_a_room_knows_no_other_room(name):
+    other = [each for each in imports(name) if each.startswith("course.ch0")]
+    assert other == []
+
+
+def test_nobody_changes_where_python_looks_for_modules():
+    word = "sys" + ".path"
+    for path in [*MODULES.values(), ROOT / "pyproject.toml", ROOT / "Makefile"]:
+        assert word not in path.read_text(encoding="utf-8"), path
+    assert "pythonpath" not in (ROOT / "pyproject.toml").read_text(encoding="utf-8")

@@ -1,0 +1,70 @@
+"""A made-up chapter for tests: another one's text and room under other names, added to a copy."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from course.chapters import ROOT, Chapter, chapters
+
+SLUG, TITLE = "made-up", "Make a chapter up"
+LEFT_OUT = {"_build", ".git"}
+
+
+def copy_of_the_repository(target: Path) -> Path:
+    """Copy what git tracks, or would, as it stands in the working tree."""
+    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(listed, cwd=ROOT, capture_output=True, check=True).stdout.decode()
+    for name in filter(None, names.split("\0")):
+        if (ROOT / name).is_file():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, target / name)
+    subprocess.run(["git", "init", "-q"], cwd=target, check=True)
+    return target
+
+
+def renamed(text: str, like: Chapter, new: Chapter) -> str:
+    """Give a chapter's own labels, exercises, tasks and numbers names that no other chapter has."""
+    prose = like.prose
+    labels = set(re.findall(r"^\(((?:sec|eq)-[\w-]+)\)=|^:label: ([\w-]+)", prose, re.M))
+    labels = {label for pair in labels for label in pair if label}
+    labels |= set(re.findall(r'"name": "(fig-[\w-]+)"', like.notebook.read_text(encoding="utf-8")))
+    for label in sorted(labels, key=len, reverse=True):
+        kind, _, rest = label.partition("-")
+        text = re.sub(rf"(?<![\w-]){label}(?![\w-])", f"{kind}-made-{rest}", text)
+    tasks = list(like.part("tasks").TASKS)
+    for name in [*like.exercises, *tasks]:
+        quoted = rf'(?<="){name}(?=["\\]|-\w+"|: correct)'
+        text = re.sub(quoted, f"made-{name}", text)
+    for function in (name.replace("-", "_") for name in tasks):
+        text = re.sub(rf"\b{function}\b", f"made_{function}", text)
+    for old, now in (
+        (like.about["title"], TITLE),
+        (like.name, new.name),
+        (like.module, new.module),
+        (like.label, new.label),
+        (f"hapter {like.number} of", f"hapter {new.number} of"),
+        (f"ssignment {like.number}", f"ssignment {new.number}"),
+    ):
+        text = text.replace(old, now)
+    return text
+
+
+def add_chapter(root: Path) -> Chapter:
+    """Add a chapter as CONTRIBUTING says: a page, a room, a module of checkers, a line."""
+    like = chapters()[3]
+    number = len(chapters()) + 1
+    new = Chapter(number, f"{number:02}-{SLUG}", root)
+    shutil.copytree(like.room, new.room, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(like.notebook, new.notebook)
+    checkers = root / "attnbook/exercises"
+    shutil.copy(checkers / f"{like.module}.py", checkers / f"{new.module}.py")
+    for path in [new.notebook, checkers / f"{new.module}.py", *new.room.iterdir()]:
+        path.write_text(renamed(path.read_text(encoding="utf-8"), like, new), encoding="utf-8")
+    toc = root / "_toc.yml"
+    last = f"      - file: book/{chapters()[-1].name}\n"
+    text = toc.read_text(encoding="utf-8")
+    toc.write_text(text.replace(last, f"{last}      - file: book/{new.name}\n"), encoding="utf-8")
+    return new

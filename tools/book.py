@@ -1,18 +1,19 @@
 """Build the site; first forget what an older build left, where it no longer holds."""
 
 import hashlib
-import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 from course.chapters import ROOT, chapters
-from tools.zip_site import STAND_IN, pack
 
 BUILD = ROOT / "_build"
 SITE = BUILD / "html"
 LITE = BUILD / "lite"
+ZIP = "the-attention-book.zip"  # for reading offline
+STAND_IN = "lite/lab/index.html"  # says why JupyterLite, which needs a server, is not there
 # What a chapter's outputs depend on besides its own cells, and what a page depends on besides its
 # text. Jupyter Book sees no change in either.
 RUNS = ["attnbook", "constraints.txt", "requirements.txt"]
@@ -41,6 +42,20 @@ def renew(name: str, now: str, *stale: Path) -> None:
             shutil.rmtree(path, ignore_errors=True)
 
 
+def pack() -> None:
+    """Put the site into one file, the same bytes for the same pages."""
+    with zipfile.ZipFile(SITE / ZIP, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for file in sorted(SITE.rglob("*")):
+            name = file.relative_to(SITE).as_posix()
+            left_out = name in (ZIP, ".buildinfo") or (
+                name.startswith("lite/") and name != STAND_IN
+            )
+            if file.is_file() and not left_out:
+                entry = zipfile.ZipInfo(f"the-attention-book/{name}", (2020, 1, 1, 0, 0, 0))
+                entry.external_attr = 0o644 << 16
+                archive.writestr(entry, file.read_bytes(), zipfile.ZIP_DEFLATED)
+
+
 def lite_now() -> str:
     """Return the fingerprint of what JupyterLite is built from."""
     return fingerprint(*LITES, *(str(each.notebook.relative_to(ROOT)) for each in chapters()))
@@ -67,8 +82,8 @@ def build() -> None:
     (BUILD / "runs").write_text(runs)
     (BUILD / "pages").write_text(pages)
     stands_in = SITE / STAND_IN
-    if stands_in.is_file() and re.search("make lite", stands_in.read_text(encoding="utf-8")):
-        pack(SITE, SITE / "the-attention-book.zip")
+    if stands_in.is_file() and "make lite" in stands_in.read_text(encoding="utf-8"):
+        pack()
         ready = BUILD / "lite.ready"
         if ready.is_file() and ready.read_text() == lite_now():
             add_lite()

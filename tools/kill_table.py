@@ -6,16 +6,20 @@ Run by `make kill-table`, which writes book/kill-table.md; a test compares it wi
 import contextlib
 import inspect
 import io
+import json
 import os
 import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 from unittest import mock
 
-from attnbook.exercises import WrongAnswer, _all_exercises
-from course.chapters import ROOT, chapters
+from attnbook.exercises import WrongAnswer, _all_exercises, check
+from course.bank import Wrong
+from course.chapters import ROOT, Chapter, chapters
 from course.grading import judge_loops, seeds
+from course.grading.asking import ask
 from course.grading.judging import all_tasks
 from course.pages import public_address
-from tools import entries
 from tools.code_in_text import with_code
 
 PAGE = ROOT / "book/kill-table.md"
@@ -46,6 +50,48 @@ and other classes get others. A wrong answer that is not in the bank may pass.
 Some tasks give points for doing without loops in Python. Right answers that loop stand last in \
 their tables, with what is said about the loop.
 """
+
+
+class Entry(NamedTuple):
+    """An exercise or a task with its bank.
+
+    ``link`` leads to it: the label of an exercise, the address of a task's master.
+    ``judge(name, answer)`` raises WrongAnswer, ``loops_cost`` says whether a loop loses points.
+    """
+
+    name: str
+    title: str
+    link: str
+    judge: Callable[[str, Callable], None]
+    loops_cost: bool
+    wrong: list[Wrong]
+    right: list[Callable]
+
+    @property
+    def named(self) -> int:
+        """The number of wrong answers whose message names the mistake."""
+        return sum(wrong.names_mistake for wrong in self.wrong)
+
+
+def exercises_of(chapter: Chapter) -> Iterator[Entry]:
+    """Yield the exercises of a chapter."""
+    bank = chapter.part("exercise_answers").BANK
+    for name, title in chapter.exercises.items():
+        yield Entry(name, title, f"ex-{name}", check, False, bank.wrong[name], bank.right[name])
+
+
+def tasks_of(chapter: Chapter) -> Iterator[Entry]:
+    """Yield the tasks whose solution is judged: the headings above them name them."""
+    bank, heading = chapter.part("task_answers").BANK, ""
+    notebook = json.loads(chapter.master.read_text(encoding="utf-8"))
+    for cell in notebook["cells"]:
+        if found := re.match(r"## (\d+)\. (.+)", "".join(cell["source"])):
+            heading = f"Assignment {chapter.number}, task {found[1]}: {found[2]}"
+        name = cell["metadata"].get("nbgrader", {}).get("grade_id")
+        if task := all_tasks().get(name):
+            loops_cost = getattr(task, "sized", None) is not None
+            found = bank.wrong[name], bank.right[name]
+            yield Entry(name, heading, public_address(chapter.master), ask, loops_cost, *found)
 
 
 def message(judge, name, answer):
@@ -124,7 +170,7 @@ def total(kind, found):
 
 def page():
     """Return the whole page."""
-    book = {each: (list(entries.exercises(each)), list(entries.tasks(each))) for each in chapters()}
+    book = {each: (list(exercises_of(each)), list(tasks_of(each))) for each in chapters()}
     exercises = [entry for found, _ in book.values() for entry in found]
     tasks = [entry for _, found in book.values() for entry in found]
     for found, wanted in ((exercises, _all_exercises()), (tasks, all_tasks())):

@@ -12,7 +12,6 @@ from course.bank import Wrong
 from course.chapters import ROOT, chapters
 from course.grading import seeds
 from course.grading.judging import all_tasks
-from tools import entries
 from tools import kill_table as kill
 from tools.code_in_text import with_code
 
@@ -64,7 +63,7 @@ def entry(request, monkeypatch):
     (found,) = (
         each
         for chapter in chapters()
-        for each in (*entries.exercises(chapter), *entries.tasks(chapter))
+        for each in (*kill.exercises_of(chapter), *kill.tasks_of(chapter))
         if each.name == request.param
     )
     return found

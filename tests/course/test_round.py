@@ -245,7 +245,7 @@ def test_a_release_has_the_class_s_seed_and_not_its_phrase(assignment, scores):
 
 def installing_cell(assignment):
     """Return the chapter's cell for Colab, without the line that shortens error messages."""
-    chapter = cells_of(chapter_of(assignment))
+    chapter = cells_of(chapter_of(assignment).notebook)
     (found,) = ("".join(c["source"]) for c in chapter if "google.colab" in "".join(c["source"]))
     return found.removeprefix("%xmode Minimal\n")
 
@@ -262,7 +262,7 @@ def test_a_master_installs_the_package_on_colab_before_it_imports_it(assignment)
 @every_assignment
 def test_a_master_links_its_chapter_on_the_site(assignment):
     site = yaml.safe_load((ROOT / "_config.yml").read_text())["html"]["baseurl"]
-    chapter = chapter_of(assignment)
+    chapter = chapter_of(assignment).notebook
     assert chapter.exists()
     assert chapter.name != master_of(assignment).name  # in one folder it would replace it
     head = "".join(cells_of(master_of(assignment))[0]["source"])

@@ -70,10 +70,9 @@ def scaled_dot_product_attention(
 
     Parameters
     ----------
-    query, key, value : (..., len_q, d_k), (..., len_k, d_k), (..., len_k, d_v)
-    mask : (..., len_q, len_k), bool, optional
-        True where a query may attend; one that may attend to nothing gets zeros.
-    bias : (..., len_q, len_k), optional, does not decide the result's dtype; -inf masks
+    query, key, value : (..., len_q, d_k), (..., len_k, d_k), (..., len_k, d_v); give the dtype
+    mask : (..., len_q, len_k), bool, optional, True where a query may attend (if none: zeros)
+    bias : (..., len_q, len_k), optional, in any dtype; -inf masks as False does in the mask
     scale : float, optional, ``1/sqrt(d_k)`` by default
 
     Returns
@@ -84,7 +83,7 @@ def scaled_dot_product_attention(
     Raises
     ------
     ValueError, TypeError
-        If shapes do not fit; if the mask is not boolean.
+        If shapes do not fit; if the mask is not boolean, or the bias is.
 
     Examples
     --------

@@ -219,14 +219,14 @@ class MultiHeadAttention:
     """Run several small attentions side by side and mix their outputs with one matrix.
 
     ``merge_heads(attention(split(q @ w_q + b_q), split(k @ w_k + b_k), split(v @ w_v + b_v)))
-    @ w_o + b_o`` :cite:p:`vaswani2017`; biases default to zero. With fewer heads of keys and
-    values, each serves ``num_heads / num_kv_heads`` neighbouring queries :cite:p:`ainslie2023`.
+    @ w_o + b_o`` :cite:p:`vaswani2017`; biases default to zero. Grouped queries: query head h
+    uses key and value head ``h // (num_heads // num_kv_heads)`` :cite:p:`ainslie2023`.
 
     Parameters
     ----------
     w_q, w_k : (d_query, num_heads * head_dim), (d_key, num_kv_heads * head_dim)
     w_v, w_o : (d_value, num_kv_heads * value_dim), (num_heads * value_dim, d_out)
-    num_heads, num_kv_heads : int, the second by default equal to the first
+    num_heads, num_kv_heads : int, by default as many for keys and values as for queries
     b_q, b_k, b_v, b_o : one number for each column of the matrix of the same letter
 
     Raises

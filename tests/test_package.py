@@ -45,7 +45,8 @@ def public(kind):
 
 FUNCTIONS, CLASSES = public(inspect.isfunction), public(inspect.isclass)
 METHODS = {
-    f"MultiHeadAttention.{name}": getattr(MultiHeadAttention, name) for name in ("init", "__call__")
+    f"MultiHeadAttention.{name}": getattr(MultiHeadAttention, name)
+    for name in ("init", "__call__", "queries", "keys", "values", "combine")
 }
 
 

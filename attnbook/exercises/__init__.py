@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
+from attnbook.exercises._types import Array, Cases, Function, Inputs
 from attnbook.exercises.symptoms import (
     describe,
     describe_error,
@@ -38,9 +40,9 @@ class Exercise:
     """
 
     call: str
-    reference: Callable
-    cases: Callable[[np.random.Generator], Iterator[tuple[dict, str]]]
-    mistakes: dict[str, Callable]
+    reference: Function
+    cases: Callable[[np.random.Generator], Cases]
+    mistakes: dict[str, Function]
     returns: tuple[str, ...] = ("result",)
     rows_sum_to_one: bool = False
     boolean: bool = False
@@ -48,7 +50,7 @@ class Exercise:
     clues: dict[str, str] = field(default_factory=dict)
 
 
-def check(name: str, answer: Callable) -> None:
+def check(name: str, answer: Function) -> None:
     """Print one line if the answer to the named exercise is right, else say what is wrong.
 
     Parameters
@@ -83,7 +85,7 @@ def check(name: str, answer: Callable) -> None:
     print(f"{name}: correct")
 
 
-def examine(name: str, exercise: Exercise, answer: Callable, rng: np.random.Generator) -> None:
+def examine(name: str, exercise: Exercise, answer: Function, rng: np.random.Generator) -> None:
     """Raise WrongAnswer, with a hint at the likely cause, unless an answer is right on all cases.
 
     Parameters
@@ -104,7 +106,7 @@ def examine(name: str, exercise: Exercise, answer: Callable, rng: np.random.Gene
     >>> softmax = _all_exercises()["softmax"]
     >>> examine("softmax", softmax, attnbook.softmax, np.random.default_rng(1))
     """
-    passed = []
+    passed: list[Inputs] = []
     for arguments, hint in exercise.cases(rng):
         problem = _problem(exercise, answer, arguments, hint, passed)
         if problem:
@@ -112,7 +114,7 @@ def examine(name: str, exercise: Exercise, answer: Callable, rng: np.random.Gene
         passed.append(arguments)
 
 
-def _all_exercises():
+def _all_exercises() -> dict[str, Exercise]:
     from attnbook.exercises import (
         multi_head,
         scaled_dot_product,
@@ -130,7 +132,13 @@ def _all_exercises():
     }
 
 
-def _problem(exercise, answer, arguments, hint, passed=()):
+def _problem(
+    exercise: Exercise,
+    answer: Function,
+    arguments: Inputs,
+    hint: str,
+    passed: Sequence[Inputs] = (),
+) -> str | None:
     """Return what is wrong with an answer on one set of arguments, or None.
 
     ``passed`` holds the arguments on which the answer was right.
@@ -155,12 +163,19 @@ def _problem(exercise, answer, arguments, hint, passed=()):
         return describe(exercise, result, expected, hint)
 
 
-def _equal(given, original):
+def _equal(given: Any, original: Any) -> bool:
     """Tell whether an argument is as it was; a function is, since its copy is itself."""
     return given is original or np.array_equal(given, original, equal_nan=True)
 
 
-def _explains(exercise, wrong, got, arguments, passed, alike):
+def _explains(
+    exercise: Exercise,
+    wrong: Function,
+    got: tuple[Array, ...] | None,
+    arguments: Inputs,
+    passed: Sequence[Inputs],
+    alike: Function,
+) -> bool:
     """Tell whether a mistake gives the same result, and none that the answer did not give before.
 
     A mistake that shows on inputs where the answer was right is not the one it makes.
@@ -174,6 +189,6 @@ def _explains(exercise, wrong, got, arguments, passed, alike):
         return False
 
 
-def _run(exercise, function, arguments):
+def _run(exercise: Exercise, function: Function, arguments: Inputs) -> Any:
     result = function(*copy.deepcopy(arguments).values())
     return to_arrays(result, len(exercise.returns))

@@ -57,7 +57,7 @@ def self_attention(
     [[3.99, 4.99], [4.0, 5.0]]
     """
     (x,), dtype = promote(x=x)
-    return _rounded(_one_head({"x": x}, w_q, w_k, w_v, mask), dtype)
+    return _rounded(_one_head(x, x, w_q, w_k, w_v, mask, memory_name="x"), dtype)
 
 
 def cross_attention(
@@ -95,21 +95,22 @@ def cross_attention(
     array([[3.]])
     """
     (x, memory), dtype = promote(x=x, memory=memory)
-    return _rounded(_one_head({"x": x, "memory": memory}, w_q, w_k, w_v, mask), dtype)
+    return _rounded(_one_head(x, memory, w_q, w_k, w_v, mask, memory_name="memory"), dtype)
 
 
 def _one_head(
-    sequences: dict[str, NDArray[np.floating]],
+    x: NDArray[np.floating],
+    memory: NDArray[np.floating],
     w_q: ArrayLike,
     w_k: ArrayLike,
     w_v: ArrayLike,
     mask: ArrayLike | None,
+    memory_name: str,
 ) -> AttentionOutput:
-    """Check, then attend from the first of the named sequences to the last, which may be it."""
-    (x_name, x), *_, (memory_name, memory) = [*sequences.items()] * 2
-    leading = check_sequences(**sequences)
+    """Check all that promote did not, then attend from x to memory, which may be x."""
+    leading = check_sequences(**{"x": x, memory_name: memory})
     w_q, w_k, w_v = real_array("w_q", w_q), real_array("w_k", w_k), real_array("w_v", w_v)
-    check_projection("w_q", w_q, x_name, x)
+    check_projection("w_q", w_q, "x", x)
     check_projection("w_k", w_k, memory_name, memory)
     check_projection("w_v", w_v, memory_name, memory)
     if w_q.shape[1] != w_k.shape[1]:

@@ -84,12 +84,12 @@ def test_no_scores_are_named():
 
 
 def test_score_statistics_need_a_feature():
-    with pytest.raises(ValueError, match="^d_k must be at least 1"):
+    with pytest.raises(ValueError, match=r"^d_k must be at least 1"):
         score_statistics(np.ones((LEN_Q, 0)), np.ones((LEN_K, 0)))
 
 
 def test_leading_axes_that_do_not_broadcast_are_named():
-    with pytest.raises(ValueError, match="^leading axes of query and key"):
+    with pytest.raises(ValueError, match=r"^leading axes of query and key"):
         score_statistics(np.ones((BATCH, LEN_Q, D_K)), np.ones((LEN_Q, LEN_K, D_K)))
 
 
@@ -208,7 +208,7 @@ def test_rank_correlation_by_hand(first, second, expected):
 
 @pytest.mark.parametrize(("first", "second"), [([1], [2]), ([1, 2], [1, 2, 3]), (np.eye(3),) * 2])
 def test_rank_correlation_wants_two_lists(first, second):
-    with pytest.raises(ValueError, match="^first and second must have one axis, the same length"):
+    with pytest.raises(ValueError, match=r"^first and second must have one axis, the same length"):
         rank_correlation(first, second)
 
 
@@ -268,7 +268,7 @@ def test_rank_correlation_is_exact_for_two_numbers():
 
 @pytest.mark.parametrize("numbers", [[2, 2, 2], [1, float("nan"), 2]])
 def test_rank_correlation_refuses_what_has_no_order(numbers):
-    with pytest.raises(ValueError, match="^second must hold different numbers and no NaN"):
+    with pytest.raises(ValueError, match=r"^second must hold different numbers and no NaN"):
         rank_correlation([1, 2, 3], numbers)
-    with pytest.raises(ValueError, match="^first must hold different numbers"):
+    with pytest.raises(ValueError, match=r"^first must hold different numbers"):
         rank_correlation(numbers, [1, 2, 3])

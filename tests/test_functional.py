@@ -17,9 +17,12 @@ import attnbook
 from attnbook import (
     AttentionOutput,
     MultiHeadAttention,
+    _checks,
     additive_attention,
     causal_mask,
     cross_attention,
+    functional,
+    layers,
     padding_mask,
     scaled_dot_product_attention,
     self_attention,
@@ -410,7 +413,7 @@ def test_a_bias_of_no_real_numbers_is_refused(dtype):
 def test_a_bias_that_does_not_broadcast_is_named(bias, mask, message):
     inputs = normal(BATCH, LEN_Q, D_K), normal(BATCH, LEN_K, D_K), normal(BATCH, LEN_K, D_V)
     mask = None if mask is None else np.ones(mask, bool)
-    with pytest.raises(ValueError, match="^bias of shape " + re.escape(message)):
+    with pytest.raises(ValueError, match=r"^bias of shape " + re.escape(message)):
         scaled_dot_product_attention(*inputs, mask, bias=normal(*bias))
 
 
@@ -784,6 +787,25 @@ def test_a_mask_that_does_not_broadcast_is_named(call, shape):
 def test_a_mask_cannot_make_one_query_many():
     with pytest.raises(ValueError, match=r"^mask of shape \(5, 7\) must broadcast .* = \(1, 7\)"):
         call_dot(normal(1, D_K), normal(LEN_K, D_V), np.ones((LEN_Q, LEN_K), bool))
+
+
+@every_attention
+def test_each_input_is_checked_once(call, monkeypatch):
+    checked = []
+
+    def counting(check):
+        def count(first, *others, **named):
+            checked.append(first if isinstance(first, str) else check.__name__)
+            return check(first, *others, **named)
+
+        return count
+
+    for check in (_checks.real_array, _checks.check_mask):
+        for module in (_checks, functional, layers):
+            monkeypatch.setattr(module, check.__name__, counting(check), raising=False)
+    call(normal(LEN_Q, D_K), normal(LEN_K, D_V), random_mask(len_q_of(call), LEN_K))
+    assert {"check_mask"} < set(checked)
+    assert len(checked) == len(set(checked))
 
 
 @every_attention

@@ -345,6 +345,14 @@ def test_a_layer_is_frozen():
         layer.w_q = np.eye(2)
 
 
+def test_a_layer_with_another_field_is_another_layer():
+    layer = MultiHeadAttention(**grouped_parameters(6, 2), num_heads=6, num_kv_heads=2)
+    other = dataclasses.replace(layer, b_o=np.ones(D_OUT))
+    np.testing.assert_array_equal(other.w_k, layer.w_k)
+    np.testing.assert_array_equal(other.b_o, np.ones(D_OUT))
+    assert (other.num_heads, other.num_kv_heads) == (6, 2)
+
+
 def test_a_call_changes_no_parameter():
     given = parameters()
     layer = MultiHeadAttention(**given, num_heads=NUM_HEADS)

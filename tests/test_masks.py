@@ -30,7 +30,7 @@ def test_causal_mask_takes_numpy_integers_and_gives_a_new_array():
 
 
 def test_a_negative_length_is_named():
-    with pytest.raises(ValueError, match="^length must not be negative, got -3"):
+    with pytest.raises(ValueError, match=r"^length must not be negative, got -3"):
         causal_mask(-3)
 
 

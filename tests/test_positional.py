@@ -118,7 +118,7 @@ def test_a_base_that_is_not_positive_is_named(base):
 
 
 def test_a_negative_length_is_named():
-    with pytest.raises(ValueError, match="^length must not be negative, got -3"):
+    with pytest.raises(ValueError, match=r"^length must not be negative, got -3"):
         sinusoidal_encoding(-3, D_MODEL)
 
 

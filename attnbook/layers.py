@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass
 from typing import Any
 
@@ -227,7 +226,7 @@ class MultiHeadAttention:
     ----------
     w_q, w_k : (d_query, num_heads * head_dim), (d_key, num_kv_heads * head_dim)
     w_v, w_o : (d_value, num_kv_heads * value_dim), (num_heads * value_dim, d_out)
-    num_heads, num_kv_heads : int, by default as many for keys and values as for queries
+    num_heads, num_kv_heads : int, the second optional: None is as many as num_heads
     b_q, b_k, b_v, b_o : one number for each column of the matrix of the same letter
 
     Raises
@@ -248,7 +247,7 @@ class MultiHeadAttention:
     w_v: NDArray[np.floating]
     w_o: NDArray[np.floating]
     num_heads: int
-    num_kv_heads: int
+    num_kv_heads: int | None  # as given, so that dataclasses.replace can change num_heads alone
     b_q: NDArray[np.floating]
     b_k: NDArray[np.floating]
     b_v: NDArray[np.floating]
@@ -281,13 +280,13 @@ class MultiHeadAttention:
             check_weight(f"b_{letter}", bias, weight.shape[1:])
             self._hold(f"w_{letter}", weight)
             self._hold(f"b_{letter}", bias)
-        self._hold("num_heads", operator.index(num_heads))
-        self._hold("num_kv_heads", _kv_heads(num_heads, num_kv_heads))
-        head_dim = check_heads(self.w_q.shape[1], self.num_heads)
-        check_weight("w_k", self.w_k, (self.w_k.shape[0], self.num_kv_heads * head_dim))
-        value_columns, of_heads = self.w_v.shape[1], self.num_kv_heads
-        which = "num_heads" if of_heads == self.num_heads else "num_kv_heads"
-        value_dim = check_heads(value_columns, of_heads, "the columns of w_v", which)
+        self._hold("num_heads", num_heads)
+        self._hold("num_kv_heads", num_kv_heads)
+        groups = _number_of_groups(num_heads, num_kv_heads)
+        head_dim = check_heads(self.w_q.shape[1], num_heads)
+        check_weight("w_k", self.w_k, (self.w_k.shape[0], groups * head_dim))
+        which = "num_heads" if num_kv_heads is None else "num_kv_heads"
+        value_dim = check_heads(self.w_v.shape[1], groups, "the columns of w_v", which)
         check_weight("w_o", self.w_o, (self.num_heads * value_dim, self.w_o.shape[1]))
 
     def _hold(self, name: str, thing: object) -> None:
@@ -317,7 +316,7 @@ class MultiHeadAttention:
         if np.dtype(dtype).kind != "f":
             raise TypeError(f"dtype must be one of floats, got {np.dtype(dtype)}")
         head_dim = check_heads(d_model, num_heads)
-        kv_columns = _kv_heads(num_heads, num_kv_heads) * head_dim
+        kv_columns = _number_of_groups(num_heads, num_kv_heads) * head_dim
         bound = (3 / d_model) ** 0.5
         w_q, w_k, w_v, w_o = (
             rng.uniform(-bound, bound, size=(d_model, columns)).astype(dtype, copy=False)
@@ -413,7 +412,7 @@ class MultiHeadAttention:
         ValueError, TypeError
             If w_k does not fit x; if x does not hold real numbers.
         """
-        return self._projected(x, "k", self.num_kv_heads)
+        return self._projected(x, "k", self._groups)
 
     def values(self, x: ArrayLike) -> NDArray[np.floating]:
         """Project tokens to the values of each head that has some of its own.
@@ -431,7 +430,7 @@ class MultiHeadAttention:
         ValueError, TypeError
             If w_v does not fit x; if x does not hold real numbers.
         """
-        return self._projected(x, "v", self.num_kv_heads)
+        return self._projected(x, "v", self._groups)
 
     def combine(self, heads: ArrayLike) -> NDArray[np.floating]:
         """Put the outputs of the heads side by side and mix them: the layer's last step.
@@ -458,6 +457,11 @@ class MultiHeadAttention:
             )
         return self._combined(heads).astype(dtype, copy=False)
 
+    @property
+    def _groups(self) -> int:
+        """The number of heads that have keys and values of their own."""
+        return self.num_heads if self.num_kv_heads is None else self.num_kv_heads
+
     def _projected(self, x: ArrayLike, letter: str, num_heads: int) -> NDArray[np.floating]:
         """Check x, and give each head its part of the projection."""
         (x,), dtype = promote(x=x)
@@ -476,7 +480,7 @@ class MultiHeadAttention:
         bias: NDArray[Any] | None,
     ) -> AttentionOutput:
         """Attend in groups: the heads that share keys and values stand on an axis of their own."""
-        groups = self.num_kv_heads
+        groups = self._groups
         queries = _split(query @ self.w_q + self.b_q, self.num_heads)
         keys = _split(key @ self.w_k + self.b_k, groups)
         values = _split(value @ self.w_v + self.b_v, groups)
@@ -500,12 +504,12 @@ class MultiHeadAttention:
         return output
 
 
-def _kv_heads(num_heads: int, num_kv_heads: int | None) -> int:
-    """Return the number of heads that have keys and values of their own."""
+def _number_of_groups(num_heads: int, num_kv_heads: int | None) -> int:
+    """Check the two numbers and return how many heads have keys and values of their own."""
     if num_kv_heads is None:
-        return operator.index(num_heads)
+        return num_heads
     check_heads(num_heads, num_kv_heads, "num_heads", "num_kv_heads")
-    return operator.index(num_kv_heads)
+    return num_kv_heads
 
 
 def _grouped(heads: NDArray[Any], groups: int) -> NDArray[Any]:

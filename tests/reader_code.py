@@ -71,7 +71,7 @@ def build_a_layer() -> NDArray[np.floating[Any]]:
         b_o=[0.0] * 8,
     )
     assert_type(same.b_q + 1, NDArray[np.floating[Any]])
-    assert_type(same.num_kv_heads, int)
+    assert_type(same.num_kv_heads, int | None)
 
     output, weights = layer(x, mask=causal_mask(5), bias=np.zeros((4, 5, 5)))
     print(layer(x, memory, memory, padding_mask([3, 7])).weights.mean(axis=-3), weights.shape)
@@ -81,7 +81,7 @@ def build_a_layer() -> NDArray[np.floating[Any]]:
     assert_type(queries, NDArray[np.floating[Any]])
     keys = np.concatenate([keys, layer.keys(x[:1])], axis=-2)
     values = np.concatenate([values, layer.values(x[:1])], axis=-2)
-    share = layer.num_heads // layer.num_kv_heads
+    share = queries.shape[-3] // keys.shape[-3]
     keys, values = (np.repeat(part, share, axis=-3) for part in (keys, values))
     heads, _ = scaled_dot_product_attention(queries, keys, values)
     return layer.combine(heads) + output

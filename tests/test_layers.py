@@ -299,7 +299,8 @@ def test_a_bias_may_be_none_by_name():
     layer = MultiHeadAttention(
         **{name: np.eye(2) for name in SIZES}, num_heads=2, num_kv_heads=None, b_q=None
     )
-    assert layer.num_kv_heads == 2
+    assert layer.num_kv_heads is None
+    assert layer.keys(np.eye(2)).shape == (2, 2, 1)
     np.testing.assert_array_equal(layer.b_q, [0, 0])
 
 
@@ -351,6 +352,12 @@ def test_a_layer_with_another_field_is_another_layer():
     np.testing.assert_array_equal(other.w_k, layer.w_k)
     np.testing.assert_array_equal(other.b_o, np.ones(D_OUT))
     assert (other.num_heads, other.num_kv_heads) == (6, 2)
+
+
+def test_the_same_matrices_serve_another_number_of_heads():
+    layer = MultiHeadAttention.init(np.random.default_rng(0), 12, 1)
+    other = dataclasses.replace(layer, num_heads=4)
+    assert other.keys(np.ones((LEN_K, 12))).shape == (4, LEN_K, 3)
 
 
 def test_a_call_changes_no_parameter():
@@ -678,7 +685,7 @@ def test_a_bias_of_the_scores_that_does_not_broadcast_is_named(shape, message):
 
 def attend_outside(layer, queries, keys, values, mask=None, bias=None):
     """Attend with what the verbs gave, each query head with its group's keys and values."""
-    share = layer.num_heads // layer.num_kv_heads
+    share = queries.shape[-3] // keys.shape[-3]
     keys, values = (np.repeat(x, share, axis=-3) for x in (keys, values))
     heads, weights = scaled_dot_product_attention(queries, keys, values, mask, bias=bias)
     return layer.combine(heads), weights
@@ -814,8 +821,8 @@ def test_init_draws_floats(dtype):
 @pytest.mark.parametrize("num_kv_heads", [None, 1, 2, 3, 6])
 def test_init_makes_square_matrices_and_narrow_ones(num_kv_heads):
     layer = MultiHeadAttention.init(np.random.default_rng(0), 12, 6, num_kv_heads)
+    assert (layer.num_heads, layer.num_kv_heads) == (6, num_kv_heads)
     kv_heads = 6 if num_kv_heads is None else num_kv_heads
-    assert (layer.num_heads, layer.num_kv_heads) == (6, kv_heads)
     assert layer.w_q.shape == layer.w_o.shape == (12, 12)
     assert layer.w_k.shape == layer.w_v.shape == (12, 2 * kv_heads)
     assert layer(normal(LEN_Q, 12)).weights.shape == (6, LEN_Q, LEN_Q)

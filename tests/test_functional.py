@@ -468,6 +468,21 @@ def test_padding_that_is_not_finite_is_as_good_as_zeros(poison):
     np.testing.assert_array_equal(got.weights, expected.weights)
 
 
+@pytest.mark.parametrize("poison", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("masked", [False, True])
+def test_a_bias_of_minus_infinity_hides_what_is_not_finite(poison, masked):
+    query, key, value = normal(LEN_Q, D_K), normal(LEN_K, D_K), normal(LEN_K, D_V)
+    mask = random_mask(LEN_Q, LEN_K) if masked else None
+    bias = normal(LEN_Q, LEN_K)
+    bias[1:, 2] = -np.inf
+    clean = scaled_dot_product_attention(query, key, value, mask, bias=bias)
+    key[2], value[2] = poison, poison
+    got = scaled_dot_product_attention(query, key, value, mask, bias=bias)
+    np.testing.assert_allclose(got.output[1:], clean.output[1:], rtol=1e-12)
+    np.testing.assert_allclose(got.weights[1:], clean.weights[1:], rtol=1e-12)
+    assert masked or not np.isfinite(got.output[0]).any()
+
+
 # --- additive_attention -----------------------------------------------------------
 
 

@@ -1,6 +1,7 @@
 """The spread of scores and the focus of weights, against numbers worked out by hand and loops."""
 
 import math
+import re
 import statistics
 
 import numpy as np
@@ -208,7 +209,11 @@ def test_rank_correlation_by_hand(first, second, expected):
 
 @pytest.mark.parametrize(("first", "second"), [([1], [2]), ([1, 2], [1, 2, 3]), (np.eye(3),) * 2])
 def test_rank_correlation_wants_two_lists(first, second):
-    with pytest.raises(ValueError, match=r"^first and second must have one axis, the same length"):
+    message = re.escape(
+        "first and second must have one axis, the same length and at least 2 numbers, "
+        f"got shapes {np.shape(first)} and {np.shape(second)}"
+    )
+    with pytest.raises(ValueError, match=f"^{message}$"):
         rank_correlation(first, second)
 
 
@@ -248,6 +253,12 @@ def test_influence_takes_integers_and_leaves_its_input(rng):
     floats = x.astype(float)
     influence(in_place, floats, rng)
     np.testing.assert_array_equal(floats, x)
+
+
+@pytest.mark.parametrize(("step", "moved"), [(1e-12, False), (-1e-12, False), (1.001e-12, True)])
+def test_influence_takes_a_move_of_a_trillionth_for_rounding(rng, step, moved):
+    x = np.ones((1, 1))
+    assert influence(lambda t: step * (t != x), x, rng).tolist() == [[moved]]
 
 
 def test_influence_counts_a_nan_as_moved(rng):

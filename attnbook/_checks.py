@@ -3,29 +3,39 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+_SINGLE = np.dtype(np.float32)
 
 
-def promote(learned=None, **inputs):
-    """Return all arrays in the dtype to compute in, and the dtype the result shall have.
+def real_array(name: str, given: ArrayLike) -> NDArray[Any]:
+    """Return the array, if it holds real numbers."""
+    array = np.asarray(given)
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"{name} must hold real numbers, got dtype {array.dtype}")
+    return array
 
-    The inputs decide the dtype of the result; learned weights only that of the computation.
+
+def promote(**inputs: ArrayLike) -> tuple[list[NDArray[np.floating]], np.dtype[Any]]:
+    """Return the inputs in the dtype to compute in, and the dtype the result shall have.
+
+    Learned weights have no part in this: wider ones raise the computation's dtype by NumPy's
+    own rules, and the result is rounded to the dtype that the inputs decide.
     """
-    arrays = []
-    for name, given in (inputs | (learned or {})).items():
-        arrays.append(np.asarray(given))
-        if arrays[-1].dtype.kind not in "fiub":
-            raise TypeError(f"{name} must hold real numbers, got dtype {arrays[-1].dtype}")
-    dtype = np.result_type(*arrays[: len(inputs)])
+    arrays = [real_array(name, given) for name, given in inputs.items()]
+    dtype = np.result_type(*arrays)
     if dtype.kind != "f":
         dtype = np.dtype(np.float64)
     # In float16 scores overflow at 65504 and NumPy has no fast matrix product.
-    compute = np.result_type(dtype, np.float32, *(a for a in arrays if a.dtype.kind == "f"))
-    return [a.astype(compute, copy=False) for a in arrays], dtype
+    compute = np.result_type(dtype, _SINGLE)
+    return [array.astype(compute, copy=False) for array in arrays], dtype
 
 
-def check_sequences(**sequences):
+def check_sequences(**sequences: NDArray[Any]) -> tuple[int, ...]:
     """Require two axes or more of each named array, and leading axes that broadcast.
 
     Return the shape that the leading axes broadcast to.
@@ -36,6 +46,8 @@ def check_sequences(**sequences):
                 f"{name} must have at least 2 axes (..., length, features), got shape {array.shape}"
             )
     leading = [array.shape[:-2] for array in sequences.values()]
+    if len(set(leading)) == 1:  # as a rule, and broadcast_shapes is slow
+        return leading[0]
     try:
         return np.broadcast_shapes(*leading)
     except ValueError:
@@ -44,12 +56,12 @@ def check_sequences(**sequences):
         ) from None
 
 
-def _listed(things):
+def _listed(things: Iterable[object]) -> str:
     *first, last = map(str, things)
     return f"{', '.join(first)} and {last}"
 
 
-def check_same_length(key, value):
+def check_same_length(key: NDArray[Any], value: NDArray[Any]) -> None:
     if key.shape[-2] != value.shape[-2]:
         raise ValueError(
             "key and value must have the same length len_k, "
@@ -57,7 +69,7 @@ def check_same_length(key, value):
         )
 
 
-def check_same_d_k(query, key):
+def check_same_d_k(query: NDArray[Any], key: NDArray[Any]) -> None:
     if query.shape[-1] != key.shape[-1]:
         raise ValueError(
             "query and key must have the same last axis d_k, "
@@ -67,12 +79,21 @@ def check_same_d_k(query, key):
         raise ValueError(f"d_k must be at least 1, got query of shape {query.shape}")
 
 
-def check_weight(name, weight, expected):
+def check_weight(name: str, weight: NDArray[Any], expected: tuple[int, ...]) -> None:
     if weight.shape != expected:
         raise ValueError(f"{name} must have shape {expected}, got {weight.shape}")
 
 
-def check_mask(mask, shape):
+def check_projection(name: str, weight: NDArray[Any], x_name: str, x: NDArray[Any]) -> None:
+    """Require that x @ weight is the projection of each token."""
+    if weight.ndim != 2 or weight.shape[0] != x.shape[-1]:
+        raise ValueError(
+            f"{name} must have 2 axes and one row for each of the {x.shape[-1]} features "
+            f"of {x_name}, got shape {weight.shape}"
+        )
+
+
+def check_mask(mask: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.bool_]:
     """Return the mask as an array, if it is boolean and broadcasts to (..., len_q, len_k)."""
     mask = np.asarray(mask)
     if mask.dtype != bool:
@@ -81,23 +102,47 @@ def check_mask(mask, shape):
             f"got dtype {mask.dtype}: convert a mask of ones and zeros with mask.astype(bool), "
             "an additive one with mask == 0"
         )
-    try:
-        fits = np.broadcast_shapes(mask.shape, shape)[-2:] == shape[-2:]
-    except ValueError:
-        fits = False
-    if not fits:
-        raise ValueError(
-            f"mask of shape {mask.shape} must broadcast to (..., len_q, len_k) = {shape}"
-        )
+    _check_broadcasts("mask", mask, "(..., len_q, len_k)", shape, fixed=2)
     return mask
 
 
-def check_heads(d_model, num_heads, name="d_model"):
+def check_bias(
+    bias: ArrayLike, shape: tuple[int, ...], mask: NDArray[np.bool_] | None, *, heads: bool = False
+) -> NDArray[Any]:
+    """Return the bias as an array, if it holds numbers and broadcasts to the masked scores."""
+    bias = real_array("bias", bias)
+    if bias.dtype == bool:
+        raise TypeError(
+            "bias must hold numbers, which are added to the scores, got dtype bool: "
+            "pass a boolean array as mask"
+        )
+    if mask is not None:
+        shape = np.broadcast_shapes(shape, mask.shape)
+    axes = "(..., num_heads, len_q, len_k)" if heads else "(..., len_q, len_k)"
+    _check_broadcasts("bias", bias, axes, shape, fixed=3 if heads else 2)
+    return bias
+
+
+def _check_broadcasts(
+    name: str, array: NDArray[Any], axes: str, shape: tuple[int, ...], fixed: int
+) -> None:
+    """Require that the array broadcasts to a shape without changing its last, fixed axes."""
+    try:
+        fits = np.broadcast_shapes(array.shape, shape)[-fixed:] == shape[-fixed:]
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError(f"{name} of shape {array.shape} must broadcast to {axes} = {shape}")
+
+
+def check_heads(
+    d_model: int, num_heads: int, name: str = "d_model", heads_name: str = "num_heads"
+) -> int:
     """Return the size of one head."""
     if operator.index(num_heads) < 1:
-        raise ValueError(f"num_heads ({num_heads}) must be at least 1")
+        raise ValueError(f"{heads_name} ({num_heads}) must be at least 1")
     if d_model % num_heads:
-        raise ValueError(f"{name} ({d_model}) must be divisible by num_heads ({num_heads})")
+        raise ValueError(f"{name} ({d_model}) must be divisible by {heads_name} ({num_heads})")
     if d_model < 1:
         raise ValueError(f"{name} ({d_model}) must be at least 1")
     return d_model // num_heads

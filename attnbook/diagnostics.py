@@ -124,19 +124,20 @@ def effective_keys(weights: ArrayLike, axis: int = -1) -> NDArray[np.floating]:
     return np.where((weights != 0).any(axis=axis), spread, 0)[()].astype(dtype)
 
 
-def _entropy(weights, axis):
+def _entropy(weights: NDArray[np.floating], axis: int) -> NDArray[np.floating]:
     if (weights < 0).any():
         raise ValueError(f"weights must not be negative, got {weights.min()}")
     terms = weights * np.log(np.where(weights > 0, weights, 1))
-    return 0 - terms.sum(axis=axis)  # 0 - x: no negative zero
+    total: NDArray[np.floating] = terms.sum(axis=axis)
+    return 0 - total  # 0 - x: no negative zero
 
 
-def _spread(x):
+def _spread(x: NDArray[np.floating]) -> Spread:
     return Spread(float(x.min()), float(x.max()), float(x.mean()), float(x.std()))
 
 
 def influence(
-    attend: Callable[[NDArray], NDArray], x: ArrayLike, rng: np.random.Generator
+    attend: Callable[[NDArray[np.float64]], ArrayLike], x: ArrayLike, rng: np.random.Generator
 ) -> NDArray[np.bool_]:
     """Find out which outputs of a function of tokens move when one token is changed.
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attnbook._checks import (
+    check_bias,
     check_mask,
     check_same_d_k,
     check_same_length,
     check_sequences,
     check_weight,
     promote,
+    real_array,
 )
 
 
@@ -59,17 +61,18 @@ def scaled_dot_product_attention(
     value: ArrayLike,
     mask: ArrayLike | None = None,
     *,
+    bias: ArrayLike | None = None,
     scale: float | None = None,
 ) -> AttentionOutput:
     """Average the values, each weighted by how well its key matches the query.
 
-    ``softmax(query @ key.T * scale) @ value`` :cite:p:`vaswani2017`
+    ``softmax(query @ key.T * scale + bias) @ value`` :cite:p:`vaswani2017`
 
     Parameters
     ----------
-    query, key, value : (..., len_q, d_k), (..., len_k, d_k), (..., len_k, d_v)
-    mask : (..., len_q, len_k), bool, optional
-        True where a query may attend; one that may attend to nothing gets zeros.
+    query, key, value : (..., len_q, d_k), (..., len_k, d_k), (..., len_k, d_v); give the dtype
+    mask : (..., len_q, len_k), bool, optional, True where a query may attend (if none: zeros)
+    bias : (..., len_q, len_k), optional, in any dtype; -inf masks as False does in the mask
     scale : float, optional, ``1/sqrt(d_k)`` by default
 
     Returns
@@ -80,7 +83,7 @@ def scaled_dot_product_attention(
     Raises
     ------
     ValueError, TypeError
-        If shapes do not fit; if the mask is not boolean.
+        If shapes do not fit; if the mask is not boolean, or the bias is.
 
     Examples
     --------
@@ -88,12 +91,14 @@ def scaled_dot_product_attention(
     array([[7.]])
     """
     (query, key, value), dtype = promote(query=query, key=key, value=value)
-    check_sequences(query=query, key=key, value=value)
+    leading = check_sequences(query=query, key=key, value=value)
     check_same_length(key, value)
     check_same_d_k(query, key)
-    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else float(scale)
-    scores = (query * scale) @ key.swapaxes(-1, -2)  # (..., len_q, len_k)
-    return _attend(scores, value, mask, dtype)
+    shape = (*leading, query.shape[-2], key.shape[-2])
+    mask = None if mask is None else check_mask(mask, shape)
+    bias = None if bias is None else check_bias(bias, shape, mask)
+    scale = None if scale is None else float(scale)
+    return _rounded(_dot_product_attention(query, key, value, mask, bias, scale), dtype)
 
 
 def additive_attention(
@@ -131,41 +136,105 @@ def additive_attention(
     >>> additive_attention([[0.0]], x, x, w, w, [0.0]).output
     array([[0.5]])
     """
-    (query, key, value, w_query, w_key, w_score), dtype = promote(
-        {"w_query": w_query, "w_key": w_key, "w_score": w_score},
-        query=query,
-        key=key,
-        value=value,
-    )
-    check_sequences(query=query, key=key, value=value)
+    (query, key, value), dtype = promote(query=query, key=key, value=value)
+    w_query, w_key = real_array("w_query", w_query), real_array("w_key", w_key)
+    w_score = real_array("w_score", w_score)
+    leading = check_sequences(query=query, key=key, value=value)
     check_same_length(key, value)
     if w_score.ndim != 1:
         raise ValueError(f"w_score must have shape (hidden,), got {w_score.shape}")
     check_weight("w_query", w_query, (query.shape[-1], w_score.size))
     check_weight("w_key", w_key, (key.shape[-1], w_score.size))
+    mask = None if mask is None else check_mask(mask, (*leading, query.shape[-2], key.shape[-2]))
+    return _rounded(_additive_attention(query, key, value, w_query, w_key, w_score, mask), dtype)
+
+
+# What follows trusts its arguments. A NaN that comes of infinity minus infinity is its own warning,
+# and where it is masked it concerns nobody.
+_quiet = np.errstate(invalid="ignore")
+
+
+@_quiet
+def _dot_product_attention(
+    query: NDArray[np.floating],
+    key: NDArray[np.floating],
+    value: NDArray[np.floating],
+    mask: NDArray[np.bool_] | None = None,
+    bias: NDArray[Any] | None = None,
+    scale: float | None = None,
+) -> AttentionOutput:
+    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    scores = (query * scale) @ key.swapaxes(-1, -2)  # (..., len_q, len_k)
+    return _attend(scores, value, mask, bias)
+
+
+@_quiet
+def _additive_attention(
+    query: NDArray[np.floating],
+    key: NDArray[np.floating],
+    value: NDArray[np.floating],
+    w_query: NDArray[Any],
+    w_key: NDArray[Any],
+    w_score: NDArray[Any],
+    mask: NDArray[np.bool_] | None,
+) -> AttentionOutput:
     hidden_query = (query @ w_query)[..., :, None, :]  # (..., len_q, 1, hidden)
     hidden_key = (key @ w_key)[..., None, :, :]  # (..., 1, len_k, hidden)
     scores = np.tanh(hidden_query + hidden_key) @ w_score  # (..., len_q, len_k)
-    return _attend(scores, value, mask, dtype)
+    return _attend(scores, value, mask)
 
 
-def _attend(scores, value, mask, dtype):
-    """Mask the scores, normalise each row, mix the values; `scores` is overwritten."""
+def _attend(
+    scores: NDArray[np.floating],
+    value: NDArray[np.floating],
+    mask: NDArray[np.bool_] | None,
+    bias: NDArray[Any] | None = None,
+) -> AttentionOutput:
+    """Bias and mask the scores, normalise each row, mix the values; `scores` is overwritten."""
+    if bias is not None:
+        scores = scores + bias
+        hidden = bias == -np.inf  # added to a NaN, or to infinity, -inf would mask nothing
+        if hidden.any():
+            mask = ~hidden if mask is None else mask & ~hidden
     if mask is not None:
-        shape = np.broadcast_shapes(scores.shape, (*value.shape[:-2], 1, 1))
-        scores = np.where(check_mask(mask, shape), scores, -np.inf)
+        scores = np.where(mask, scores, -np.inf)
     weights = _softmax_in_place(scores)
-    output = weights @ value  # (..., len_q, d_v)
-    return AttentionOutput(output.astype(dtype, copy=False), weights.astype(dtype, copy=False))
+    if mask is None or np.isfinite(value).all():
+        return AttentionOutput(weights @ value, weights)  # (..., len_q, d_v)
+    return AttentionOutput(_mix_what_is_seen(weights, value, mask), weights)
 
 
-def _softmax_in_place(scores):
+def _softmax_in_place(scores: NDArray[np.floating]) -> NDArray[np.floating]:
     """Turn each row, the last axis, into weights; return the same array."""
-    largest = scores.max(axis=-1, keepdims=True, initial=-np.inf)
-    # In an empty row -inf minus -inf would be NaN, and so would 0 divided by 0.
-    scores -= np.where(largest == -np.inf, 0, largest)
+    # In a row of -inf, the lowest number there is stands in for the largest score: -inf minus -inf
+    # would be NaN.
+    lowest = np.finfo(scores.dtype).min
+    scores -= scores.max(axis=-1, keepdims=True, initial=lowest)
     np.exp(scores, out=scores)
     # A product with ones: BLAS sums rows several times as fast as np.sum.
     total = scores @ np.ones((scores.shape[-1], 1), scores.dtype)
-    scores *= 1 / np.where(total == 0, 1, total)
+    # The largest exponential is exp(0) = 1, so a sum below 1 is the 0 of a row of -inf.
+    scores *= 1 / np.maximum(total, 1)
     return scores
+
+
+def _mix_what_is_seen(
+    weights: NDArray[np.floating], value: NDArray[np.floating], mask: NDArray[np.bool_]
+) -> NDArray[np.floating]:
+    """Compute weights @ value where some values are not finite, and 0 * NaN would be NaN."""
+    finite = np.isfinite(value).all(axis=-1, keepdims=True)  # (..., len_k, 1)
+    output = weights @ np.where(finite, value, 0)  # (..., len_q, d_v)
+    others = np.where(finite, 0, value)
+    mask = np.broadcast_to(mask, weights.shape)
+    for j in np.unique(np.nonzero(~finite)[-2]):
+        share = weights[..., j, None] * others[..., None, j, :]  # (..., len_q, d_v)
+        output = output + np.where(mask[..., j, None], share, 0)
+    return output
+
+
+def _rounded(result: AttentionOutput, dtype: np.dtype[Any]) -> AttentionOutput:
+    """Give the result the dtype that its inputs decide."""
+    output, weights = result
+    if output.dtype == weights.dtype == dtype:
+        return result
+    return AttentionOutput(output.astype(dtype, copy=False), weights.astype(dtype, copy=False))

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from attnbook._checks import (
+    check_bias,
     check_heads,
     check_mask,
+    check_projection,
     check_same_length,
     check_sequences,
     check_weight,
     promote,
+    real_array,
 )
-from attnbook.functional import AttentionOutput, scaled_dot_product_attention
+from attnbook.functional import AttentionOutput, _dot_product_attention, _quiet, _rounded
 
 
 def self_attention(
@@ -51,8 +55,8 @@ def self_attention(
     >>> self_attention(x, keep, keep, keep).output.round(2).tolist()
     [[3.99, 4.99], [4.0, 5.0]]
     """
-    (x, w_q, w_k, w_v), dtype = promote({"w_q": w_q, "w_k": w_k, "w_v": w_v}, x=x)
-    return _one_head(x, x, w_q, w_k, w_v, mask, dtype, memory_name="x")
+    (x,), dtype = promote(x=x)
+    return _rounded(_one_head(x, x, w_q, w_k, w_v, mask, memory_name="x"), dtype)
 
 
 def cross_attention(
@@ -89,13 +93,52 @@ def cross_attention(
     >>> cross_attention([[0.0]], [[2.0], [4.0]], one, one, one).output
     array([[3.]])
     """
-    (x, memory, w_q, w_k, w_v), dtype = promote(
-        {"w_q": w_q, "w_k": w_k, "w_v": w_v}, x=x, memory=memory
-    )
-    return _one_head(x, memory, w_q, w_k, w_v, mask, dtype, memory_name="memory")
+    (x, memory), dtype = promote(x=x, memory=memory)
+    return _rounded(_one_head(x, memory, w_q, w_k, w_v, mask, memory_name="memory"), dtype)
 
 
-def split_heads(x: ArrayLike, num_heads: int) -> NDArray:
+def _one_head(
+    x: NDArray[np.floating],
+    memory: NDArray[np.floating],
+    w_q: ArrayLike,
+    w_k: ArrayLike,
+    w_v: ArrayLike,
+    mask: ArrayLike | None,
+    memory_name: str,
+) -> AttentionOutput:
+    """Check all that promote did not, then attend from x to memory, which may be x."""
+    leading = check_sequences(**{"x": x, memory_name: memory})
+    w_q, w_k, w_v = real_array("w_q", w_q), real_array("w_k", w_k), real_array("w_v", w_v)
+    check_projection("w_q", w_q, "x", x)
+    check_projection("w_k", w_k, memory_name, memory)
+    check_projection("w_v", w_v, memory_name, memory)
+    if w_q.shape[1] != w_k.shape[1]:
+        raise ValueError(
+            "w_q and w_k must have the same number of columns d_k, "
+            f"got {w_q.shape[1]} and {w_k.shape[1]}"
+        )
+    if w_q.shape[1] < 1:
+        raise ValueError(f"d_k must be at least 1, got w_q of shape {w_q.shape}")
+    mask = None if mask is None else check_mask(mask, (*leading, x.shape[-2], memory.shape[-2]))
+    return _project_and_attend(x, memory, w_q, w_k, w_v, mask)
+
+
+@_quiet
+def _project_and_attend(
+    x: NDArray[np.floating],
+    memory: NDArray[np.floating],
+    w_q: NDArray[Any],
+    w_k: NDArray[Any],
+    w_v: NDArray[Any],
+    mask: NDArray[np.bool_] | None,
+) -> AttentionOutput:
+    query = x @ w_q  # (..., len_q, d_k)
+    key = memory @ w_k  # (..., len_k, d_k)
+    value = memory @ w_v  # (..., len_k, d_v)
+    return _dot_product_attention(query, key, value, mask)
+
+
+def split_heads(x: ArrayLike, num_heads: int) -> NDArray[Any]:
     """Cut the last axis into heads and move the heads before the length.
 
     Parameters
@@ -125,12 +168,17 @@ def split_heads(x: ArrayLike, num_heads: int) -> NDArray:
     x = np.asarray(x)
     if x.ndim < 2:
         raise ValueError(f"x must have at least 2 axes (..., len, d_model), got shape {x.shape}")
-    head_dim = check_heads(x.shape[-1], num_heads)
+    check_heads(x.shape[-1], num_heads)
+    return _split(x, num_heads)
+
+
+def _split(x: NDArray[Any], num_heads: int) -> NDArray[Any]:
+    head_dim = x.shape[-1] // num_heads
     heads = x.reshape(*x.shape[:-1], num_heads, head_dim)  # (..., len, num_heads, head_dim)
     return heads.swapaxes(-2, -3)  # (..., num_heads, len, head_dim)
 
 
-def merge_heads(x: ArrayLike) -> NDArray:
+def merge_heads(x: ArrayLike) -> NDArray[Any]:
     """Undo split_heads: put the heads of each token side by side again.
 
     Parameters
@@ -157,29 +205,34 @@ def merge_heads(x: ArrayLike) -> NDArray:
         raise ValueError(
             f"x must have at least 3 axes (..., num_heads, len, head_dim), got shape {x.shape}"
         )
-    tokens = x.swapaxes(-2, -3)  # (..., len, num_heads, head_dim)
-    d_model = x.shape[-3] * x.shape[-1]
+    return _merge(x)
+
+
+def _merge(heads: NDArray[Any]) -> NDArray[Any]:
+    tokens = heads.swapaxes(-2, -3)  # (..., len, num_heads, head_dim)
+    d_model = heads.shape[-3] * heads.shape[-1]
     return tokens.reshape(*tokens.shape[:-2], d_model)  # (..., len, d_model)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, init=False)
 class MultiHeadAttention:
     """Run several small attentions side by side and mix their outputs with one matrix.
 
     ``merge_heads(attention(split(q @ w_q + b_q), split(k @ w_k + b_k), split(v @ w_v + b_v)))
-    @ w_o + b_o`` :cite:p:`vaswani2017`; biases default to zero.
+    @ w_o + b_o`` :cite:p:`vaswani2017`; biases default to zero. Grouped queries: query head h
+    uses key and value head ``h // (num_heads // num_kv_heads)`` :cite:p:`ainslie2023`.
 
     Parameters
     ----------
-    w_q, w_k : (d_query, num_heads * head_dim), (d_key, num_heads * head_dim)
-    w_v, w_o : (d_value, num_heads * value_dim), (num_heads * value_dim, d_out)
-    num_heads : int
+    w_q, w_k : (d_query, num_heads * head_dim), (d_key, num_kv_heads * head_dim)
+    w_v, w_o : (d_value, num_kv_heads * value_dim), (num_heads * value_dim, d_out)
+    num_heads, num_kv_heads : int, the second optional: None is as many as num_heads
     b_q, b_k, b_v, b_o : one number for each column of the matrix of the same letter
 
     Raises
     ------
-    ValueError
-        If shapes do not fit or num_heads does not divide them.
+    ValueError, TypeError
+        If shapes do not fit or heads do not divide them; if a parameter is not of real numbers.
 
     Examples
     --------
@@ -194,45 +247,84 @@ class MultiHeadAttention:
     w_v: NDArray[np.floating]
     w_o: NDArray[np.floating]
     num_heads: int
-    b_q: NDArray[np.floating] | None = None
-    b_k: NDArray[np.floating] | None = None
-    b_v: NDArray[np.floating] | None = None
-    b_o: NDArray[np.floating] | None = None
+    num_kv_heads: int | None  # as given, so that dataclasses.replace can change num_heads alone
+    b_q: NDArray[np.floating]
+    b_k: NDArray[np.floating]
+    b_v: NDArray[np.floating]
+    b_o: NDArray[np.floating]
 
-    def __post_init__(self):
-        for letter in "qkvo":
-            weight = np.asarray(getattr(self, f"w_{letter}"))
+    # Written out, since it takes more than the fields hold: lists, and None for a default.
+    def __init__(
+        self,
+        *,
+        w_q: ArrayLike,
+        w_k: ArrayLike,
+        w_v: ArrayLike,
+        w_o: ArrayLike,
+        num_heads: int,
+        num_kv_heads: int | None = None,
+        b_q: ArrayLike | None = None,
+        b_k: ArrayLike | None = None,
+        b_v: ArrayLike | None = None,
+        b_o: ArrayLike | None = None,
+    ) -> None:
+        pairs = {"q": (w_q, b_q), "k": (w_k, b_k), "v": (w_v, b_v), "o": (w_o, b_o)}
+        for letter, (given_weight, given_bias) in pairs.items():
+            weight = real_array(f"w_{letter}", given_weight)
             if weight.ndim != 2:
                 raise ValueError(f"w_{letter} must have 2 axes, got shape {weight.shape}")
-            bias = getattr(self, f"b_{letter}")
-            bias = np.zeros(weight.shape[1], weight.dtype) if bias is None else np.asarray(bias)
-            if bias.shape != weight.shape[1:]:
-                raise ValueError(f"b_{letter} must have shape {weight.shape[1:]}, got {bias.shape}")
-            object.__setattr__(self, f"w_{letter}", weight)
-            object.__setattr__(self, f"b_{letter}", bias)
-        check_weight("w_k", self.w_k, (self.w_k.shape[0], self.w_q.shape[1]))
-        check_weight("w_o", self.w_o, (self.w_v.shape[1], self.w_o.shape[1]))
-        check_heads(self.w_q.shape[1], self.num_heads)
-        check_heads(self.w_v.shape[1], self.num_heads, "the columns of w_v")
+            if given_bias is None:
+                bias = np.zeros(weight.shape[1], weight.dtype)
+            else:
+                bias = real_array(f"b_{letter}", given_bias)
+            check_weight(f"b_{letter}", bias, weight.shape[1:])
+            self._hold(f"w_{letter}", weight)
+            self._hold(f"b_{letter}", bias)
+        self._hold("num_heads", num_heads)
+        self._hold("num_kv_heads", num_kv_heads)
+        groups = _number_of_groups(num_heads, num_kv_heads)
+        head_dim = check_heads(self.w_q.shape[1], num_heads)
+        check_weight("w_k", self.w_k, (self.w_k.shape[0], groups * head_dim))
+        which = "num_heads" if num_kv_heads is None else "num_kv_heads"
+        value_dim = check_heads(self.w_v.shape[1], groups, "the columns of w_v", which)
+        check_weight("w_o", self.w_o, (self.num_heads * value_dim, self.w_o.shape[1]))
+
+    def _hold(self, name: str, thing: object) -> None:
+        object.__setattr__(self, name, thing)  # the class is frozen
 
     @classmethod
-    def init(cls, rng: np.random.Generator, d_model: int, num_heads: int) -> MultiHeadAttention:
-        """Draw square weights uniformly within ``sqrt(3 / d_model)``; biases are zero.
+    def init(
+        cls,
+        rng: np.random.Generator,
+        d_model: int,
+        num_heads: int,
+        num_kv_heads: int | None = None,
+        dtype: DTypeLike = np.float64,
+    ) -> MultiHeadAttention:
+        """Draw weights uniformly within ``sqrt(3 / d_model)``; biases are zero.
 
         The bound keeps the variance of a projected vector at that of its input
-        :cite:p:`glorot2010`.
+        :cite:p:`glorot2010`. In another dtype they are the same numbers, rounded.
 
         Raises
         ------
         ValueError, TypeError
-            If num_heads does not divide d_model; if rng is no Generator.
+            If heads do not divide; if rng is no Generator, or dtype not one of floats.
         """
         if not isinstance(rng, np.random.Generator):
             raise TypeError(f"rng must be a numpy.random.Generator, got {type(rng).__name__}")
-        check_heads(d_model, num_heads)
+        if np.dtype(dtype).kind != "f":
+            raise TypeError(f"dtype must be one of floats, got {np.dtype(dtype)}")
+        head_dim = check_heads(d_model, num_heads)
+        kv_columns = _number_of_groups(num_heads, num_kv_heads) * head_dim
         bound = (3 / d_model) ** 0.5
-        w_q, w_k, w_v, w_o = rng.uniform(-bound, bound, size=(4, d_model, d_model))
-        return cls(w_q=w_q, w_k=w_k, w_v=w_v, w_o=w_o, num_heads=num_heads)
+        w_q, w_k, w_v, w_o = (
+            rng.uniform(-bound, bound, size=(d_model, columns)).astype(dtype, copy=False)
+            for columns in (d_model, kv_columns, kv_columns, d_model)
+        )
+        return cls(
+            w_q=w_q, w_k=w_k, w_v=w_v, w_o=w_o, num_heads=num_heads, num_kv_heads=num_kv_heads
+        )
 
     def __call__(
         self,
@@ -240,6 +332,8 @@ class MultiHeadAttention:
         key: ArrayLike | None = None,
         value: ArrayLike | None = None,
         mask: ArrayLike | None = None,
+        *,
+        bias: ArrayLike | None = None,
     ) -> AttentionOutput:
         """Attend from query to key and value; key defaults to query, value to key.
 
@@ -248,8 +342,10 @@ class MultiHeadAttention:
         query : (..., len_q, d_query)
         key, value : (..., len_k, d_key), (..., len_k, d_value)
         mask : (..., len_q, len_k), bool, optional
-            True where a query may attend, the same for every head. A query that may attend to
-            nothing gets zero weights, and ``b_o`` as output.
+            True where a query may attend, the same for every head: leading axes are those of
+            the batch. A query that may attend to nothing gets ``b_o`` as output.
+        bias : (..., num_heads, len_q, len_k) or (len_q, len_k), optional
+            Added to the scaled scores; -inf masks, and can do so for each head.
 
         Returns
         -------
@@ -259,54 +355,169 @@ class MultiHeadAttention:
         Raises
         ------
         ValueError, TypeError
-            If shapes do not fit; if the mask is not boolean.
+            If shapes do not fit; if the mask is not boolean, or the bias is.
         """
         key = query if key is None else key
         value = key if value is None else value
-        names = [f"{kind}_{letter}" for letter in "qkvo" for kind in "wb"]
-        parameters = {name: getattr(self, name) for name in names}
-        (query, key, value, *parameters), dtype = promote(
-            parameters, query=query, key=key, value=value
-        )
-        w_q, b_q, w_k, b_k, w_v, b_v, w_o, b_o = parameters
+        (query, key, value), dtype = promote(query=query, key=key, value=value)
         leading = check_sequences(query=query, key=key, value=value)
         check_same_length(key, value)
+        check_projection("w_q", self.w_q, "query", query)
+        check_projection("w_k", self.w_k, "key", key)
+        check_projection("w_v", self.w_v, "value", value)
+        len_q, len_k = query.shape[-2], key.shape[-2]
         if mask is not None:
             if np.ndim(mask) > len(leading) + 2:
                 raise ValueError(
                     "mask must not have more axes than query and key (it is the same for every "
                     f"head), got shapes {np.shape(mask)}, {query.shape} and {key.shape}"
                 )
-            mask = check_mask(mask, (*leading, query.shape[-2], key.shape[-2]))
+            mask = check_mask(mask, (*leading, len_q, len_k))
             mask = np.expand_dims(np.atleast_2d(mask), -3)  # (..., 1, len_q, len_k)
-        output, weights = scaled_dot_product_attention(
-            split_heads(_project("query", query, "w_q", w_q) + b_q, self.num_heads),
-            split_heads(_project("key", key, "w_k", w_k) + b_k, self.num_heads),
-            split_heads(_project("value", value, "w_v", w_v) + b_v, self.num_heads),
+        if bias is not None:
+            bias = check_bias(bias, (*leading, self.num_heads, len_q, len_k), mask, heads=True)
+        return _rounded(self._attend(query, key, value, mask, bias), dtype)
+
+    def queries(self, x: ArrayLike) -> NDArray[np.floating]:
+        """Project tokens to the queries of each head.
+
+        Parameters
+        ----------
+        x : (..., len, d_query)
+
+        Returns
+        -------
+        (..., num_heads, len, head_dim)
+
+        Raises
+        ------
+        ValueError, TypeError
+            If w_q does not fit x; if x does not hold real numbers.
+        """
+        return self._projected(x, "q", self.num_heads)
+
+    def keys(self, x: ArrayLike) -> NDArray[np.floating]:
+        """Project tokens to the keys of each head that has some of its own.
+
+        Parameters
+        ----------
+        x : (..., len, d_key)
+
+        Returns
+        -------
+        (..., num_kv_heads, len, head_dim)
+
+        Raises
+        ------
+        ValueError, TypeError
+            If w_k does not fit x; if x does not hold real numbers.
+        """
+        return self._projected(x, "k", self._groups)
+
+    def values(self, x: ArrayLike) -> NDArray[np.floating]:
+        """Project tokens to the values of each head that has some of its own.
+
+        Parameters
+        ----------
+        x : (..., len, d_value)
+
+        Returns
+        -------
+        (..., num_kv_heads, len, value_dim)
+
+        Raises
+        ------
+        ValueError, TypeError
+            If w_v does not fit x; if x does not hold real numbers.
+        """
+        return self._projected(x, "v", self._groups)
+
+    def combine(self, heads: ArrayLike) -> NDArray[np.floating]:
+        """Put the outputs of the heads side by side and mix them: the layer's last step.
+
+        Parameters
+        ----------
+        heads : (..., num_heads, len, value_dim)
+
+        Returns
+        -------
+        (..., len, d_out)
+
+        Raises
+        ------
+        ValueError, TypeError
+            If heads are not as many or as wide as w_o wants; if not real numbers.
+        """
+        (heads,), dtype = promote(heads=heads)
+        value_dim = self.w_o.shape[0] // self.num_heads
+        if heads.ndim < 3 or heads.shape[-3::2] != (self.num_heads, value_dim):
+            raise ValueError(
+                f"heads must have shape (..., {self.num_heads}, len, {value_dim}), "
+                f"got {heads.shape}"
+            )
+        return self._combined(heads).astype(dtype, copy=False)
+
+    @property
+    def _groups(self) -> int:
+        """The number of heads that have keys and values of their own."""
+        return self.num_heads if self.num_kv_heads is None else self.num_kv_heads
+
+    def _projected(self, x: ArrayLike, letter: str, num_heads: int) -> NDArray[np.floating]:
+        """Check x, and give each head its part of the projection."""
+        (x,), dtype = promote(x=x)
+        check_sequences(x=x)
+        weight, bias = getattr(self, f"w_{letter}"), getattr(self, f"b_{letter}")
+        check_projection(f"w_{letter}", weight, "x", x)
+        return _split(x @ weight + bias, num_heads).astype(dtype, copy=False)
+
+    @_quiet
+    def _attend(
+        self,
+        query: NDArray[np.floating],
+        key: NDArray[np.floating],
+        value: NDArray[np.floating],
+        mask: NDArray[np.bool_] | None,
+        bias: NDArray[Any] | None,
+    ) -> AttentionOutput:
+        """Attend in groups: the heads that share keys and values stand on an axis of their own."""
+        groups = self._groups
+        queries = _split(query @ self.w_q + self.b_q, self.num_heads)
+        keys = _split(key @ self.w_k + self.b_k, groups)
+        values = _split(value @ self.w_v + self.b_v, groups)
+        if mask is not None:
+            mask = np.expand_dims(mask, -3)  # (..., 1, 1, len_q, len_k)
+        if bias is not None:
+            scores_shape = (self.num_heads, query.shape[-2], key.shape[-2])
+            bias = np.broadcast_to(bias, np.broadcast_shapes(bias.shape, scores_shape))
+            bias = _grouped(bias, groups)  # (..., groups, heads of each, len_q, len_k)
+        output, weights = _dot_product_attention(
+            _grouped(queries, groups),  # (..., groups, heads of each, len_q, head_dim)
+            _grouped(keys, groups),  # (..., groups, 1, len_k, head_dim)
+            _grouped(values, groups),  # (..., groups, 1, len_k, value_dim)
             mask,
+            bias,
         )
-        output = merge_heads(output) @ w_o + b_o
-        return AttentionOutput(output.astype(dtype, copy=False), weights.astype(dtype, copy=False))
+        return AttentionOutput(self._combined(_ungrouped(output)), _ungrouped(weights))
+
+    def _combined(self, heads: NDArray[np.floating]) -> NDArray[np.floating]:
+        output: NDArray[np.floating] = _merge(heads) @ self.w_o + self.b_o
+        return output
 
 
-def _one_head(x, memory, w_q, w_k, w_v, mask, dtype, memory_name):
-    check_sequences(**{"x": x, memory_name: memory})
-    query = _project("x", x, "w_q", w_q)  # (..., len_q, d_k)
-    key = _project(memory_name, memory, "w_k", w_k)  # (..., len_k, d_k)
-    value = _project(memory_name, memory, "w_v", w_v)  # (..., len_k, d_v)
-    if w_q.shape[1] != w_k.shape[1]:
-        raise ValueError(
-            "w_q and w_k must have the same number of columns d_k, "
-            f"got {w_q.shape[1]} and {w_k.shape[1]}"
-        )
-    result = scaled_dot_product_attention(query, key, value, mask)
-    return AttentionOutput(*(array.astype(dtype, copy=False) for array in result))
+def _number_of_groups(num_heads: int, num_kv_heads: int | None) -> int:
+    """Check the two numbers and return how many heads have keys and values of their own."""
+    if num_kv_heads is None:
+        return num_heads
+    check_heads(num_heads, num_kv_heads, "num_heads", "num_kv_heads")
+    return num_kv_heads
 
 
-def _project(name, x, weight_name, weight):
-    if weight.ndim != 2 or weight.shape[0] != x.shape[-1]:
-        raise ValueError(
-            f"{weight_name} must have 2 axes and one row for each of the {x.shape[-1]} features "
-            f"of {name}, got shape {weight.shape}"
-        )
-    return x @ weight
+def _grouped(heads: NDArray[Any], groups: int) -> NDArray[Any]:
+    """Turn (..., heads, len, dim) into (..., groups, heads of each, len, dim), a view."""
+    *leading, num_heads, length, dim = heads.shape
+    return heads.reshape(*leading, groups, num_heads // groups, length, dim)
+
+
+def _ungrouped(heads: NDArray[Any]) -> NDArray[Any]:
+    *leading, groups, heads_of_each, length, dim = heads.shape
+    return heads.reshape(*leading, groups * heads_of_each, length, dim)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -29,19 +31,19 @@ def use_style() -> None:
     plt.rcParams["figure.hooks"] = ["attnbook.plotting:_steady"]
     ipython = sys.modules.get("IPython")
     if ipython and ipython.get_ipython():
-        from matplotlib_inline.backend_inline import set_matplotlib_formats
-
-        set_matplotlib_formats("svg", metadata={"Date": None})
+        inline = importlib.import_module("matplotlib_inline.backend_inline")
+        inline.set_matplotlib_formats("svg", metadata={"Date": None})
 
 
 class _SteadyLayout(ConstrainedLayoutEngine):
     # The same bytes on every run and machine. The solver's last bits follow memory addresses, and
     # SVG names clip paths after positions; a long colour bar would be embedded as PNG, whose
     # compression depends on the processor.
-    def execute(self, fig):
+    def execute(self, fig: Figure) -> Any:
         layouts = super().execute(fig)
         for mesh in fig.findobj(QuadMesh):
             mesh.set_rasterized(False)
+        ax: Any  # whose method is Matplotlib's own, for its layout engines
         for ax in fig.axes:
             corners = ax.get_position(original=True).get_points().round(6)
             ax._set_position(Bbox(corners), which="original")
@@ -128,9 +130,9 @@ def head_grid(
     key_labels: Sequence[str] | None = None,
     *,
     mask: ArrayLike | None = None,
-    axes: NDArray | None = None,
+    axes: NDArray[np.object_] | None = None,
     num_columns: int = 4,
-) -> NDArray:
+) -> NDArray[np.object_]:
     """Draw one heatmap for each head, numbered from 0, with one shared colour bar.
 
     Parameters
@@ -340,21 +342,26 @@ def place_grid(
     if values.ndim != 2:
         raise ValueError(f"values must have 2 axes, got shape {values.shape}")
     rows, columns = values.shape
-    box = ax.inset_axes([x, y - rows, columns, rows], transform=ax.transData)
+    box = ax.inset_axes((x, y - rows, columns, rows), transform=ax.transData)
     number_grid(values, ax=box, color=color, fmt=fmt)
     if title:
         ax.text(x + columns / 2, y + 0.25, title, size=10, ha="center")
     return box
 
 
-def _weight_bar(mesh, ax):
+def _weight_bar(mesh: Any, ax: Axes | list[Axes]) -> None:
     figure = mesh.get_figure()
     bar = figure.colorbar(mesh, ax=ax, label="attention weight", ticks=[0, 0.5, 1], shrink=0.9)
     bar.outline.set_visible(False)
     bar.ax.grid(False)
 
 
-def _checked(weights, query_labels, key_labels, mask):
+def _checked(
+    weights: ArrayLike,
+    query_labels: Sequence[str] | None,
+    key_labels: Sequence[str] | None,
+    mask: ArrayLike | None,
+) -> tuple[NDArray[np.float64], list[str], list[str], NDArray[np.bool_]]:
     weights = np.asarray(weights, dtype=np.float64)
     if weights.ndim != 2:
         raise ValueError(f"weights must be (len_q, len_k), got shape {weights.shape}")
@@ -362,7 +369,7 @@ def _checked(weights, query_labels, key_labels, mask):
         raise ValueError(
             f"weights must lie between 0 and 1, got {weights.min():.3g} to {weights.max():.3g}"
         )
-    labels = []
+    labels: list[list[str]] = []
     pairs = (("query_labels", query_labels), ("key_labels", key_labels))
     for (name, given), length in zip(pairs, weights.shape, strict=True):
         given = [str(label) for label in (range(length) if given is None else given)]
@@ -375,4 +382,4 @@ def _checked(weights, query_labels, key_labels, mask):
             f"mask of shape {mask.shape} must broadcast to (len_q, len_k) = {weights.shape}: "
             "choose one sequence of the batch"
         )
-    return weights, *labels, np.broadcast_to(mask, weights.shape)
+    return weights, labels[0], labels[1], np.broadcast_to(mask, weights.shape)

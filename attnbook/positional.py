@@ -81,7 +81,7 @@ def relative_rotation(offset: float, d_model: int, *, base: float = 10000.0) -> 
     return rotation
 
 
-def _frequencies(d_model, base):
+def _frequencies(d_model: int, base: float) -> NDArray[np.float64]:
     d_model = operator.index(d_model)
     if d_model < 1 or d_model % 2:
         raise ValueError(f"d_model must be positive and even, got {d_model}")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import json
 from importlib import resources
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -186,9 +186,16 @@ def multi_head_attention(layer: int) -> MultiHeadAttention:
     """
     if not _is(layer, 3):
         raise ValueError(f"layer ({layer}) must be 3, the one that is shipped whole")
-    names = [f"{kind}_{letter}" for letter in "qkvo" for kind in "wb"]
     return MultiHeadAttention(
-        num_heads=12, **{name: _stored(f"layer{layer}.{name}") for name in names}
+        num_heads=12,
+        w_q=_stored("layer3.w_q"),
+        b_q=_stored("layer3.b_q"),
+        w_k=_stored("layer3.w_k"),
+        b_k=_stored("layer3.b_k"),
+        w_v=_stored("layer3.w_v"),
+        b_v=_stored("layer3.b_v"),
+        w_o=_stored("layer3.w_o"),
+        b_o=_stored("layer3.b_o"),
     )
 
 
@@ -208,29 +215,29 @@ def position_table() -> NDArray[np.float64]:
 
 
 @functools.cache
-def _facts():
+def _facts() -> dict[str, Any]:
     text = resources.files("attnbook").joinpath("data/minilm.json").read_text(encoding="utf-8")
     facts = json.loads(text)
     return {**facts, "sentences": {each["text"]: each["tokens"] for each in facts["sentences"]}}
 
 
 @functools.cache
-def _halves():
+def _halves() -> dict[str, NDArray[np.float16]]:
     with resources.files("attnbook").joinpath("data/minilm.npz").open("rb") as file:
         return dict(np.load(file))
 
 
-def _stored(name):
+def _stored(name: str) -> NDArray[np.float64]:
     return _halves()[name].astype(np.float64)  # a copy: nobody can change what is stored
 
 
-def _number(sentence):
+def _number(sentence: str) -> int:
     if sentence not in sentences():
         raise ValueError(f"sentence must be one of sentences(), got {sentence!r}")
     return sentences().index(sentence)
 
 
-def _is(number, *allowed):
+def _is(number: int, *allowed: int) -> bool:
     # True and 3.0 equal 1 and 3, but they would name no array.
     whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
     return whole and number in allowed

@@ -6,16 +6,16 @@ import functools
 import importlib
 import pkgutil
 import re
-from collections.abc import Callable
 
 import numpy as np
 
-from attnbook.exercises.exercise import Exercise, WrongAnswer, examine
+from attnbook.exercises.examining import examine
+from attnbook.exercises.exercise import Exercise, Function, WrongAnswer
 
 __all__ = ["Exercise", "WrongAnswer", "check"]
 
 
-def check(name: str, answer: Callable) -> None:
+def check(name: str, answer: Function) -> None:
     """Print one line if the answer to the named exercise is right, else say what is wrong.
 
     Parameters
@@ -51,7 +51,7 @@ def check(name: str, answer: Callable) -> None:
 
 
 @functools.cache
-def _all_exercises():
+def _all_exercises() -> dict[str, Exercise]:
     """Return the exercises by name; each chapter has a module of them, `chNN_name`."""
     modules = sorted(found.name for found in pkgutil.iter_modules(__path__))
     chapters = [

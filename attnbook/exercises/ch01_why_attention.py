@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import numpy as np
 
-from attnbook.exercises.exercise import Exercise
+from attnbook.exercises.exercise import Array, Cases, Exercise, Function, Inputs
 from attnbook.exercises.mistakes import (
     MAXIMUM,
     SIZES,
@@ -23,8 +24,8 @@ _INTEGERS = "These inputs are integers: is the result stored as integers, too?"
 # soft-lookup
 
 
-def _lookup_cases(rng):
-    def inputs(items, d_k, d_v, sharpness):
+def _lookup_cases(rng: np.random.Generator) -> Cases:
+    def inputs(items: int, d_k: int, d_v: int, sharpness: float) -> Inputs:
         return {
             "query": rng.standard_normal(d_k),
             "key": rng.standard_normal((items, d_k)),
@@ -45,7 +46,7 @@ def _lookup_cases(rng):
         yield sharp, MAXIMUM
 
 
-def _looked_up(weigh):
+def _looked_up(weigh: Function) -> Function:
     """Make a mistake in the weights into a whole, otherwise right, lookup."""
     return lambda q, k, v, s: weigh(s, k @ q) @ v
 
@@ -138,8 +139,8 @@ SOFT_LOOKUP = Exercise(
 # recall
 
 
-def _recall_cases(rng):
-    def inputs(steps, units):
+def _recall_cases(rng: np.random.Generator) -> Cases:
+    def inputs(steps: int, units: int) -> Inputs:
         # Means away from 0, so that a missing intercept shows; noise, so that no recall is 1.
         states = 1 + rng.standard_normal((steps, units))
         wanted = 3 + states @ rng.standard_normal(units) + 0.8 * rng.standard_normal(steps)
@@ -154,28 +155,32 @@ def _recall_cases(rng):
     yield inputs(23, 2), SIZES
 
 
-def _first(steps):
+def _first(steps: int) -> slice:
     return slice(steps // 2)
 
 
-def _second(steps):
+def _second(steps: int) -> slice:
     return slice(steps // 2, None)
 
 
-def _all(steps):
+def _all(steps: int) -> slice:
     return slice(None)
 
 
-def _correlation(predicted, wanted):
+def _correlation(predicted: Array, wanted: Array) -> Any:
     return np.corrcoef(predicted, wanted)[0, 1]
 
 
 def _recall(
-    fit=_first, score=_second, measure=lambda p, w: _correlation(p, w) ** 2, design=None, ridge=0.0
-):
+    fit: Function = _first,
+    score: Function = _second,
+    measure: Function = lambda p, w: _correlation(p, w) ** 2,
+    design: Function | None = None,
+    ridge: float = 0.0,
+) -> Function:
     """Make a recall that fits on some steps, scores others and sums that up in one number."""
 
-    def recall(states, wanted):
+    def recall(states: Array, wanted: Array) -> Any:
         steps, units = states.shape
         inputs = np.column_stack([states, np.ones(steps)]) if design is None else design(states)
         known, tested = fit(steps), score(steps)
@@ -187,11 +192,11 @@ def _recall(
     return recall
 
 
-def _explained(predicted, wanted):
+def _explained(predicted: Array, wanted: Array) -> Any:
     return 1 - ((wanted - predicted) ** 2).sum() / ((wanted - wanted.mean()) ** 2).sum()
 
 
-def _best_unit(states, wanted):
+def _best_unit(states: Array, wanted: Array) -> Array:
     tested = _second(len(states))
     return max(_correlation(unit[tested], wanted[tested]) ** 2 for unit in states.T)
 
@@ -280,8 +285,8 @@ RECALL = Exercise(
 # state-jacobian
 
 
-def _jacobian_cases(rng):
-    def inputs(steps, units):
+def _jacobian_cases(rng: np.random.Generator) -> Cases:
+    def inputs(steps: int, units: int) -> Inputs:
         w = 1.5 * projection(rng, units, units)
         states = [np.tanh(rng.standard_normal(units))]
         for _ in range(steps):
@@ -294,14 +299,18 @@ def _jacobian_cases(rng):
     yield inputs(1, 2), "Here is a single step: the product has one factor."
 
 
-def _step(w, state):
+def _step(w: Array, state: Array) -> Array:
     return (1 - state**2)[:, None] * w.T
 
 
-def _product(step=_step, start=np.eye, combine=lambda jacobian, step: step @ jacobian):
+def _product(
+    step: Function = _step,
+    start: Function = np.eye,
+    combine: Function = lambda jacobian, step: step @ jacobian,
+) -> Function:
     """Make the product of all steps, the latest leftmost, or what a mistake makes of it."""
 
-    def state_jacobian(w, states):
+    def state_jacobian(w: Array, states: Array) -> Array:
         steps = [step(w, state) for state in states]
         return functools.reduce(
             lambda jacobian, step: combine(jacobian, step), steps, start(len(w))
@@ -310,7 +319,7 @@ def _product(step=_step, start=np.eye, combine=lambda jacobian, step: step @ jac
     return state_jacobian
 
 
-def _earliest_leftmost(jacobian, step):
+def _earliest_leftmost(jacobian: Array, step: Function) -> Any:
     return jacobian @ step
 
 
@@ -407,8 +416,8 @@ STATE_JACOBIAN = Exercise(
 # kernel-regression
 
 
-def _regression_cases(rng):
-    def inputs(queries, points, bandwidth):
+def _regression_cases(rng: np.random.Generator) -> Cases:
+    def inputs(queries: int, points: int, bandwidth: float) -> Inputs:
         x = np.sort(rng.uniform(0, 3, points))
         y = np.sin(2 * x) + 0.3 * rng.standard_normal(points) + 1
         return {"x_query": rng.uniform(0, 3, queries), "x": x, "y": y, "bandwidth": bandwidth}
@@ -429,25 +438,25 @@ def _regression_cases(rng):
     yield far, hint
 
 
-def _negative_squares(x_query, x, bandwidth):
+def _negative_squares(x_query: Array, x: Array, bandwidth: float) -> Array:
     return -((x_query[:, None] - x) ** 2) / (2 * bandwidth**2)
 
 
-def _regressed(kernel):
+def _regressed(kernel: Function) -> Function:
     """Make a mistake in the kernel into a whole, otherwise right, regression."""
 
-    def regression(x_query, x, y, bandwidth):
+    def regression(x_query: Array, x: Array, y: Array, bandwidth: float) -> Any:
         kernels = kernel(x_query[:, None] - x, bandwidth)
         return kernels @ y / kernels.sum(axis=1)
 
     return regression
 
 
-def _kernels(x_query, x, bandwidth):
+def _kernels(x_query: Array, x: Array, bandwidth: float) -> Array:
     return np.exp(_negative_squares(x_query, x, bandwidth))
 
 
-def _right_regression(x_query, x, y, bandwidth):
+def _right_regression(x_query: Array, x: Array, y: Array, bandwidth: float) -> Array:
     return softmax(_negative_squares(x_query, x, bandwidth)) @ y
 
 
@@ -557,8 +566,8 @@ KERNEL_REGRESSION = Exercise(
 # additive-scores
 
 
-def _additive_cases(rng):
-    def inputs(len_q, len_k, d_q, d_k, hidden):
+def _additive_cases(rng: np.random.Generator) -> Cases:
+    def inputs(len_q: int, len_k: int, d_q: Any, d_k: int, hidden: Any) -> Inputs:
         return {
             "query": rng.standard_normal((len_q, d_q)),
             "key": rng.standard_normal((len_k, d_k)),
@@ -573,10 +582,10 @@ def _additive_cases(rng):
     yield inputs(5, 2, 3, 13, 7), SIZES
 
 
-def _additive(combine):
+def _additive(combine: Function) -> Function:
     """Make what is done with the two projections, before w_score, into whole scores."""
 
-    def scores(query, key, w_query, w_key, w_score):
+    def scores(query: Array, key: Array, w_query: Array, w_key: Array, w_score: Array) -> Any:
         return combine((query @ w_query)[:, None], (key @ w_key)[None]) @ w_score
 
     return scores
@@ -585,7 +594,7 @@ def _additive(combine):
 _right_additive = _additive(lambda q, k: np.tanh(q + k))
 
 
-def _relu(x):
+def _relu(x: Array) -> Array:
     return np.maximum(x, 0)
 
 

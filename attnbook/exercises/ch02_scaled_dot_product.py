@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from attnbook.exercises.exercise import Exercise
+from attnbook.exercises.exercise import Array, Cases, Exercise, Function, Inputs
 from attnbook.exercises.mistakes import (
     ATTENTION_MISTAKES,
     MASKING_MISTAKES,
@@ -31,14 +33,14 @@ _MAXIMUM_ALLOWED = (
 )
 
 
-def _other_batch(x):
+def _other_batch(x: Array) -> Array:
     return np.roll(x, 1, axis=0)
 
 
 # softmax
 
 
-def _softmax_cases(rng):
+def _softmax_cases(rng: np.random.Generator) -> Cases:
     # Three axes: an answer written for one row or one matrix only must not pass.
     yield {"x": rng.standard_normal((2, 3, 5))}, "Compare exp(x[i]) / sum(exp(x)) row by row."
     hint = "These are integers, in other sizes: is the result an integer array, or a size fixed?"
@@ -112,7 +114,7 @@ SOFTMAX = Exercise(
 # scores
 
 
-def _scores_cases(rng):
+def _scores_cases(rng: np.random.Generator) -> Cases:
     yield (
         {"query": rng.standard_normal((2, 3, 7)), "key": rng.standard_normal((2, 5, 7))},
         "Entry (i, j) is the dot product of query i and key j, divided by sqrt(d_k).",
@@ -197,7 +199,9 @@ SCORES = Exercise(
 # attention
 
 
-def _attention_inputs(rng, batch, len_q, len_k, d_k, d_v):
+def _attention_inputs(
+    rng: np.random.Generator, batch: int, len_q: int, len_k: int, d_k: int, d_v: int
+) -> Inputs:
     return {
         "query": rng.standard_normal((batch, len_q, d_k)),
         "key": rng.standard_normal((batch, len_k, d_k)),
@@ -205,7 +209,7 @@ def _attention_inputs(rng, batch, len_q, len_k, d_k, d_v):
     }
 
 
-def _attention_cases(rng):
+def _attention_cases(rng: np.random.Generator) -> Cases:
     hint = "Print scores, weights, output: which one is the first to differ from the formula?"
     yield _attention_inputs(rng, 2, 3, 5, 7, 11), hint
     yield _attention_inputs(rng, 3, 7, 2, 13, 5), SIZES
@@ -242,7 +246,7 @@ ATTENTION = Exercise(
 # causal
 
 
-def _causal_cases(rng):
+def _causal_cases(rng: np.random.Generator) -> Cases:
     hint = "Query i of len_q sits at position len_k - len_q + i, and sees that position and before."
     few_queries = rng.standard_normal((2, 3, 5))
     few_queries[0, 0, 1] = 0.0  # a score of 0 is a score, not the sign of a masked one
@@ -251,12 +255,12 @@ def _causal_cases(rng):
     yield {"scores": _far_below(rng, (2, 5, 11))}, _MAXIMUM_ALLOWED
 
 
-def _far_below(rng, shape):
+def _far_below(rng: np.random.Generator, shape: Any) -> Any:
     """Return scores which attract masked keys filled with too small a number, as -10000."""
     return 5000.0 * rng.integers(-5, 6, shape) - 40_000
 
 
-def _late(scores, extra=0):
+def _late(scores: Array, extra: int = 0) -> Array:
     len_q, len_k = scores.shape[-2:]
     return np.tri(len_q, len_k, len_k - len_q + extra, dtype=bool)
 
@@ -348,7 +352,7 @@ CAUSAL = Exercise(
 # masked-softmax
 
 
-def _masked_softmax_cases(rng):
+def _masked_softmax_cases(rng: np.random.Generator) -> Cases:
     scores = rng.standard_normal((2, 3, 5))
     scores[0, 0, 1] = 0.0  # a score of 0 is a score, not the sign of a masked one
     # One mask for each sequence: what a query may see differs between the sequences.
@@ -384,7 +388,7 @@ MASKED_SOFTMAX = Exercise(
 # attention-share
 
 
-def _share_cases(_):
+def _share_cases(_: np.random.Generator) -> Cases:
     hint = (
         "Per token: 4 d_model^2 for projections, 2 length d_model for scores and mixing, "
         "2 d_model d_ff for the feed-forward part."
@@ -394,8 +398,8 @@ def _share_cases(_):
     yield {"length": 4099, "d_model": 521, "d_ff": 4 * 521}, SIZES
 
 
-def _share(projections=4.0, products=2.0, feed_forward=2.0):
-    def share(n, d, f):
+def _share(projections: float = 4.0, products: float = 2.0, feed_forward: float = 2.0) -> Function:
+    def share(n: int, d: int, f: int) -> float:
         attention = projections * d * d + products * n * d
         return attention / (attention + feed_forward * d * f)
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 
-from attnbook.exercises.exercise import Exercise
+from attnbook.exercises.exercise import Array, Cases, Exercise, Function, Inputs
 from attnbook.exercises.mistakes import (
     MAXIMUM,
     MIXING_MISTAKES,
@@ -17,7 +18,7 @@ from attnbook.exercises.mistakes import (
     returned_wrongly,
     scaled,
 )
-from attnbook.functional import scaled_dot_product_attention, softmax
+from attnbook.functional import AttentionOutput, scaled_dot_product_attention, softmax
 from attnbook.layers import MultiHeadAttention, merge_heads, split_heads
 from attnbook.masks import causal_mask
 
@@ -28,8 +29,8 @@ _NARROW = "Here head_dim is 1: is an axis of length 1 lost, or a size fixed in t
 # split-heads
 
 
-def _split_cases(rng):
-    def inputs(batch, length, num_heads, head_dim):
+def _split_cases(rng: np.random.Generator) -> Cases:
+    def inputs(batch: int, length: int, num_heads: int, head_dim: int) -> Inputs:
         x = rng.standard_normal((batch, length, num_heads * head_dim))
         return {"x": x, "num_heads": num_heads}
 
@@ -43,13 +44,13 @@ def _split_cases(rng):
     yield inputs(3, 5, 7, 1), _NARROW
 
 
-def _cut(blocks, order):
+def _cut(blocks: str, order: str) -> Function:
     """Make a split that reshapes to some blocks and puts their axes in some order.
 
     The letters are b(atch), l(ength), h(eads) and d, the head_dim.
     """
 
-    def split(x, num_heads):
+    def split(x: Array, num_heads: int) -> Array:
         batch, length, d_model = x.shape
         sizes = {"b": batch, "l": length, "h": num_heads, "d": d_model // num_heads}
         axes = [blocks.index(letter) for letter in order]
@@ -58,7 +59,7 @@ def _cut(blocks, order):
     return split
 
 
-def _of_split(change):
+def _of_split(change: Function) -> Function:
     """Make a split from what is done to the right heads."""
     return lambda x, num_heads: change(split_heads(x, num_heads))
 
@@ -169,8 +170,8 @@ SPLIT_HEADS = Exercise(
 # merge-heads
 
 
-def _merge_cases(rng):
-    def inputs(*shape):
+def _merge_cases(rng: np.random.Generator) -> Cases:
+    def inputs(*shape: Any) -> Inputs:
         return {"heads": rng.standard_normal(shape)}
 
     hint = (
@@ -183,17 +184,17 @@ def _merge_cases(rng):
     yield inputs(5, 7, 3, 1), _NARROW
 
 
-def _joined(order):
+def _joined(order: str) -> Function:
     """Make a merge that puts the axes in some order, then reshapes to (batch, len, d_model)."""
 
-    def merge(heads):
+    def merge(heads: Array) -> Array:
         axes = ["bhld".index(letter) for letter in order]
         return heads.transpose(axes).reshape(heads.shape[0], heads.shape[2], -1)
 
     return merge
 
 
-def _of_merge(change):
+def _of_merge(change: Function) -> Function:
     """Make a merge from what is done to the heads before it."""
     return lambda heads: merge_heads(change(heads))
 
@@ -300,8 +301,8 @@ MERGE_HEADS = Exercise(
 # multi-head
 
 
-def _multi_cases(rng):
-    def inputs(batch, length, num_heads, head_dim):
+def _multi_cases(rng: np.random.Generator) -> Cases:
+    def inputs(batch: int, length: int, num_heads: int, head_dim: int) -> Inputs:
         d_model = num_heads * head_dim
         weights = {f"w_{letter}": projection(rng, d_model, d_model) for letter in "qkvo"}
         x = rng.standard_normal((batch, length, d_model))
@@ -319,14 +320,20 @@ def _multi_cases(rng):
     yield large, MAXIMUM
 
 
-def _mix(heads, w_o):
+def _mix(heads: Array, w_o: Array) -> Array:
     return merge_heads(heads) @ w_o
 
 
-def _multi(split=split_heads, attend=scaled_dot_product_attention, combine=_mix):
+def _multi(
+    split: Function = split_heads,
+    attend: Function = scaled_dot_product_attention,
+    combine: Function = _mix,
+) -> Function:
     """Make a multi-head attention of its three parts, right or wrong."""
 
-    def multi_head(x, w_q, w_k, w_v, w_o, num_heads):
+    def multi_head(
+        x: Array, w_q: Array, w_k: Array, w_v: Array, w_o: Array, num_heads: int
+    ) -> tuple[Array, Array]:
         query, key, value = (split(x @ w, num_heads) for w in (w_q, w_k, w_v))
         output, weights = attend(query, key, value)
         return combine(output, w_o), weights
@@ -334,50 +341,54 @@ def _multi(split=split_heads, attend=scaled_dot_product_attention, combine=_mix)
     return multi_head
 
 
-def _right_multi(x, w_q, w_k, w_v, w_o, num_heads):
+def _right_multi(
+    x: Array, w_q: Array, w_k: Array, w_v: Array, w_o: Array, num_heads: int
+) -> AttentionOutput:
     layer = MultiHeadAttention(w_q=w_q, w_k=w_k, w_v=w_v, w_o=w_o, num_heads=num_heads)
     return layer(x)
 
 
-def _of_matrices(choose):
+def _of_matrices(choose: Function) -> Function:
     """Make a multi-head attention that takes other matrices than it should."""
     return lambda x, w_q, w_k, w_v, w_o, num_heads: _right_multi(
-        x, *choose(w_q, w_k, w_v, w_o), num_heads
+        *(x, *choose(w_q, w_k, w_v, w_o), num_heads)
     )
 
 
-def _of_weights(change):
+def _of_weights(change: Function) -> Function:
     """Make a multi-head attention from what is done to the right weights before a return."""
 
-    def multi_head(*arguments):
+    def multi_head(*arguments: Any) -> tuple[Array, Array]:
         output, weights = _right_multi(*arguments)
         return output, change(weights)
 
     return multi_head
 
 
-def _heads_first(array):
+def _heads_first(array: Array) -> Array:
     """Take the one axis of batch and heads apart, as if the heads came first."""
     batch, heads = array.shape[:2]
     return array.reshape(heads, batch, *array.shape[2:]).swapaxes(0, 1)
 
 
-def _over_keys_and_queries(scores):
+def _over_keys_and_queries(scores: Array) -> Array:
     return softmax(scores.reshape(*scores.shape[:2], -1)).reshape(scores.shape)
 
 
-def _one_attention(x, w_q, w_k, w_v, w_o, num_heads):
+def _one_attention(
+    x: Array, w_q: Array, w_k: Array, w_v: Array, w_o: Array, num_heads: int
+) -> tuple[Array, Array]:
     """Attend once, with the whole of d_model."""
     output, weights = scaled_dot_product_attention(x @ w_q, x @ w_k, x @ w_v)
     return output @ w_o, weights
 
 
-def _copied_for_heads(x, *matrices_and_heads):
+def _copied_for_heads(x: Array, *matrices_and_heads: Any) -> tuple[Array, Array]:
     output, weights = _one_attention(x, *matrices_and_heads)
     return output, np.repeat(weights[:, None], matrices_and_heads[-1], axis=1)
 
 
-def _diagonal_blocks(heads, w_o):
+def _diagonal_blocks(heads: Array, w_o: Array) -> Array:
     """Mix each head by the block of w_o on its rows and columns, and put these side by side."""
     head_dim = heads.shape[3]
     starts = range(0, len(w_o), head_dim)
@@ -385,7 +396,9 @@ def _diagonal_blocks(heads, w_o):
     return merge_heads(heads @ blocks)
 
 
-def _without_projections(x, w_q, w_k, w_v, w_o, num_heads):
+def _without_projections(
+    x: Array, w_q: Array, w_k: Array, w_v: Array, w_o: Array, num_heads: int
+) -> AttentionOutput:
     one = np.eye(x.shape[2])
     return _right_multi(x, one, one, one, w_o, num_heads)
 
@@ -603,8 +616,8 @@ MULTI_HEAD = Exercise(
 # packed-weights
 
 
-def _packed_cases(rng):
-    def inputs(d_model):
+def _packed_cases(rng: np.random.Generator) -> Cases:
+    def inputs(d_model: int) -> Inputs:
         return {
             "in_proj_weight": projection(rng, 3 * d_model, d_model),
             "out_proj_weight": projection(rng, d_model, d_model),
@@ -619,23 +632,23 @@ def _packed_cases(rng):
     yield inputs(7), SIZES
 
 
-def _unpacked(cut, transpose_out=True):
+def _unpacked(cut: Any, transpose_out: Any = True) -> Function:
     """Make an unpack from a function that gives three matrices of the packed one."""
     return lambda packed, out: (*cut(packed), out.T if transpose_out else out)
 
 
-def _rows(packed):
+def _rows(packed: Array) -> Array:
     return packed.reshape(3, -1, packed.shape[1])
 
 
-def _columns(packed):
+def _columns(packed: Array) -> Array:
     return packed.T.reshape(len(packed.T), 3, -1).swapaxes(0, 1)
 
 
-def _leaving(index):
+def _leaving(index: int) -> Function:
     """Make an unpack that transposes all matrices but one."""
 
-    def unpack(packed, out):
+    def unpack(packed: Array, out: Array) -> list[Any]:
         matrices = list(_right_unpack(packed, out))
         matrices[index] = matrices[index].T
         return matrices
@@ -643,11 +656,11 @@ def _leaving(index):
     return unpack
 
 
-def _reordered(order):
+def _reordered(order: Any) -> Function:
     return lambda packed, out: tuple(_right_unpack(packed, out)["qkvo".index(i)] for i in order)
 
 
-def _torn_rows(packed):
+def _torn_rows(packed: Array) -> Array:
     """Take every third row, as if they came in threes: one of the query, one of the key ..."""
     return packed.reshape(-1, 3, packed.shape[1]).swapaxes(0, 1)
 
@@ -761,8 +774,8 @@ UNPACK = Exercise(
 # head-contributions
 
 
-def _contribution_cases(rng):
-    def inputs(num_heads, length, head_dim, d_model):
+def _contribution_cases(rng: np.random.Generator) -> Cases:
+    def inputs(num_heads: int, length: int, head_dim: int, d_model: int) -> Inputs:
         return {
             "heads": rng.standard_normal((num_heads, length, head_dim)),
             "w_o": projection(rng, num_heads * head_dim, d_model),
@@ -777,29 +790,29 @@ def _contribution_cases(rng):
     yield inputs(1, 3, 7, 5), _ONE_HEAD
 
 
-def _by_rows(rows):
+def _by_rows(rows: Function) -> Function:
     """Make contributions from the rows of w_o that each head gets: (num_heads, head_dim, d)."""
     return lambda heads, w_o: heads @ rows(w_o, *heads.shape[::2])
 
 
-def _blocks(w_o, num_heads, head_dim):
+def _blocks(w_o: Array, num_heads: int, head_dim: int) -> Array:
     return w_o.reshape(num_heads, head_dim, -1)
 
 
 _right_contributions = _by_rows(_blocks)
 
 
-def _of_contributions(change):
+def _of_contributions(change: Function) -> Function:
     """Make contributions from what is done to the right ones."""
     return lambda heads, w_o: change(_right_contributions(heads, w_o))
 
 
-def _alone(heads):
+def _alone(heads: Array) -> Array:
     """Return (num_heads, num_heads, len, head_dim): all heads but one are zero."""
     return heads * np.eye(len(heads))[:, :, None, None]
 
 
-def _own_columns(array, head_dim):
+def _own_columns(array: Array, head_dim: int) -> Array:
     """Keep in each head's array its own columns only."""
     mask = np.repeat(np.eye(len(array)), head_dim, axis=1)
     return array * mask[:, None, :]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from attnbook.exercises.exercise import Exercise
+from attnbook.exercises.exercise import Array, Cases, Exercise, Function, Inputs
 from attnbook.exercises.mistakes import SIZES
 from attnbook.positional import relative_rotation, sinusoidal_encoding
 
@@ -12,11 +14,11 @@ _BASE = "Right before, wrong for another base: is one fixed in the code?"
 _PAIR = "Here d_model is 2: there is one pair, and its frequency is 1."
 
 
-def _pairs(d_model):
+def _pairs(d_model: int) -> Array:
     return np.arange(d_model // 2)
 
 
-def _right_frequencies(d_model, base):
+def _right_frequencies(d_model: int, base: float) -> Array:
     return base ** (-2 * _pairs(d_model) / d_model)
 
 
@@ -83,7 +85,7 @@ _FREQUENCY_MISTAKES = {
 }
 
 
-def _but(mistakes, *hints):
+def _but(mistakes: Any, *hints: Any) -> dict[str, Function]:
     """Leave out those mistakes that are right for an exercise, or the same as another there."""
     return {hint: wrong for hint, wrong in mistakes.items() if hint not in hints}
 
@@ -91,8 +93,8 @@ def _but(mistakes, *hints):
 # sinusoidal
 
 
-def _encode_cases(rng):
-    def inputs(length, d_model, base):
+def _encode_cases(rng: np.random.Generator) -> Cases:
+    def inputs(length: int, d_model: int, base: float) -> Inputs:
         return {"length": length, "d_model": d_model, "base": base}
 
     hint = (
@@ -109,20 +111,25 @@ def _encode_cases(rng):
     yield inputs(1, 14, 100.0), "Here the length is 1: the result still has two axes."
 
 
-def _encoded(frequencies=_right_frequencies, positions=np.arange, sine=np.sin, cosine=np.cos):
+def _encoded(
+    frequencies: Function = _right_frequencies,
+    positions: Function = np.arange,
+    sine: Function = np.sin,
+    cosine: Function = np.cos,
+) -> Function:
     """Make an encoding out of frequencies, positions and two functions of the angles."""
 
-    def encode(length, d_model, base):
+    def encode(length: int, d_model: int, base: float) -> Array:
         angles = np.multiply.outer(positions(length), frequencies(d_model, base))
         return np.stack([sine(angles), cosine(angles)], axis=-1).reshape(length, d_model)
 
     return encode
 
 
-def _by_column(exponents):
+def _by_column(exponents: Function) -> Function:
     """Make an encoding in which each column has a frequency of its own."""
 
-    def encode(length, d_model, base):
+    def encode(length: int, d_model: int, base: float) -> Any:
         column = np.arange(d_model)
         angles = np.arange(length)[:, None] * base ** exponents(column, d_model)
         return np.where(column % 2 == 0, np.sin(angles), np.cos(angles))
@@ -130,38 +137,38 @@ def _by_column(exponents):
     return encode
 
 
-def _rearranged(change):
+def _rearranged(change: Function) -> Function:
     """Make an encoding from what is done to the right one."""
     return lambda length, d_model, base: change(sinusoidal_encoding(length, d_model, base=base))
 
 
-def _halves(encoding):
+def _halves(encoding: Array) -> Array:
     """Put all sines before all cosines."""
     return np.concatenate([encoding[:, 0::2], encoding[:, 1::2]], axis=1)
 
 
-def _by_position(length, d_model, base):
+def _by_position(length: int, d_model: int, base: float) -> Any:
     """Take sines in even rows, cosines in odd ones."""
     angles = np.repeat(_angles(length, d_model, base), 2, axis=1)
     return np.where(np.arange(length)[:, None] % 2 == 0, np.sin(angles), np.cos(angles))
 
 
-def _angles(length, d_model, base):
+def _angles(length: int, d_model: int, base: float) -> Array:
     return np.arange(length)[:, None] * _right_frequencies(d_model, base)
 
 
-def _power_of_both(length, d_model, base):
+def _power_of_both(length: int, d_model: int, base: float) -> Array:
     """Divide the position by the base before the power."""
     angles = (np.arange(length)[:, None] / base) ** (2 * _pairs(d_model) / d_model)
     return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(length, d_model)
 
 
-def _sum_of_both(length, d_model, base):
+def _sum_of_both(length: int, d_model: int, base: float) -> Array:
     angles = np.add.outer(np.arange(length), _right_frequencies(d_model, base))
     return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(length, d_model)
 
 
-def _swapped_pairs(encoding):
+def _swapped_pairs(encoding: Array) -> Array:
     return encoding.reshape(len(encoding), -1, 2)[:, :, ::-1].reshape(encoding.shape)
 
 
@@ -279,8 +286,8 @@ SINUSOIDAL = Exercise(
 # rotation
 
 
-def _rotation_cases(rng):
-    def inputs(offset, d_model, base):
+def _rotation_cases(rng: np.random.Generator) -> Cases:
+    def inputs(offset: float, d_model: int, base: float) -> Inputs:
         return {"offset": offset, "d_model": d_model, "base": base}
 
     hint = (
@@ -294,7 +301,7 @@ def _rotation_cases(rng):
     yield inputs(7, 2, 30.0), _PAIR
 
 
-def _alternating(blocks):
+def _alternating(blocks: Any) -> Array:
     """Put blocks of 2 by 2, (pairs, 2, 2), on the diagonal."""
     pairs = len(blocks)
     matrix = np.zeros((pairs, 2, pairs, 2))
@@ -302,18 +309,23 @@ def _alternating(blocks):
     return matrix.reshape(2 * pairs, 2 * pairs)
 
 
-def _in_halves(blocks):
+def _in_halves(blocks: Any) -> Array:
     """Lay the blocks out for all sines before all cosines."""
     return np.block([[np.diag(blocks[:, i, j]) for j in range(2)] for i in range(2)])
 
 
-def _blocked(block, angle=None, frequencies=_right_frequencies, lay_out=_alternating):
+def _blocked(
+    block: Function,
+    angle: Any = None,
+    frequencies: Function = _right_frequencies,
+    lay_out: Function = _alternating,
+) -> Function:
     """Make a matrix of blocks, each a function of cosine and sine of one angle of its pair.
 
     ``angle(first, frequency)`` has the exercise's first argument.
     """
 
-    def matrix(first, d_model, base):
+    def matrix(first: Any, d_model: int, base: float) -> Any:
         angles = angle(first, frequencies(d_model, base))
         blocks = np.array(block(np.cos(angles), np.sin(angles)))  # (2, 2, pairs)
         return lay_out(np.moveaxis(blocks, -1, 0))
@@ -321,51 +333,51 @@ def _blocked(block, angle=None, frequencies=_right_frequencies, lay_out=_alterna
     return matrix
 
 
-def _move(offset, frequency):
+def _move(offset: float, frequency: float) -> float:
     return offset * frequency
 
 
-def _zero(number):
+def _zero(number: Any) -> Any:
     return 0 * number
 
 
-def _moved(block=None, **others):
+def _moved(block: Function | None = None, **others: Any) -> Function:
     return _blocked(block or _rotating, **{"angle": _move, **others})
 
 
-def _rotating(c, s):
+def _rotating(c: Any, s: Any) -> list[list[Any]]:
     return [[c, s], [-s, c]]
 
 
-def _turned_back(c, s):
+def _turned_back(c: Any, s: Any) -> list[list[Any]]:
     return [[c, -s], [s, c]]
 
 
-def _reflecting(c, s):
+def _reflecting(c: Any, s: Any) -> list[list[Any]]:
     return [[-c, s], [s, c]]
 
 
-def _right_rotation(offset, d_model, base):
+def _right_rotation(offset: float, d_model: int, base: float) -> Array:
     return relative_rotation(offset, d_model, base=base)
 
 
-def _corner_of_identity(blocks):
+def _corner_of_identity(blocks: Any) -> Array:
     matrix = np.eye(2 * len(blocks))
     matrix[:2, :2] = blocks[0]
     return matrix
 
 
-def _corner_of_zeros(blocks):
+def _corner_of_zeros(blocks: Any) -> Array:
     matrix = np.zeros((2 * len(blocks), 2 * len(blocks)))
     matrix[:2, :2] = blocks[0]
     return matrix
 
 
-def _block_by_block(blocks):
+def _block_by_block(blocks: Any) -> Any:
     return blocks
 
 
-def _with_ones(blocks):
+def _with_ones(blocks: Any) -> Array:
     """Put the blocks on the diagonal, but leave ones around them."""
     return np.where(_alternating(np.ones_like(blocks)) == 0, 1, _alternating(blocks))
 
@@ -492,8 +504,8 @@ ROTATION = Exercise(
 # add-positions
 
 
-def _add_cases(rng):
-    def inputs(batch, length, d_model):
+def _add_cases(rng: np.random.Generator) -> Cases:
+    def inputs(batch: int, length: int, d_model: int) -> Inputs:
         return {"x": rng.standard_normal((batch, length, d_model))}
 
     hint = (
@@ -506,19 +518,19 @@ def _add_cases(rng):
     yield {"x": rng.integers(-9, 10, (2, 5, 6))}, "Here x holds integers, and the result does not."
 
 
-def _added(combine):
+def _added(combine: Function) -> Function:
     """Make a sum, or another function, of x and its right encoding."""
 
-    def add(x):
+    def add(x: Array) -> Any:
         return combine(x, sinusoidal_encoding(*x.shape[1:]))
 
     return add
 
 
-def _added_rows(positions):
+def _added_rows(positions: Function) -> Function:
     """Add the encoding of other positions, as a function of the sizes of x: (batch, len)."""
 
-    def add(x):
+    def add(x: Array) -> Any:
         p = np.broadcast_to(positions(*np.ogrid[: len(x), : x.shape[1]], x), x.shape[:2])
         table = sinusoidal_encoding(p.max() + 1, x.shape[2])
         return x + table[p]
@@ -640,8 +652,8 @@ ADD_POSITIONS = Exercise(
 # offset-score
 
 
-def _score_cases(rng):
-    def inputs(offset, d_model, base):
+def _score_cases(rng: np.random.Generator) -> Cases:
+    def inputs(offset: float, d_model: int, base: float) -> Inputs:
         return {"offset": offset, "d_model": d_model, "base": base}
 
     hint = (
@@ -660,10 +672,15 @@ def _score_cases(rng):
     yield inputs(3, 2, 30.0), f"{_PAIR} The score is negative here."
 
 
-def _scored(combine=np.sum, terms=np.cos, angle=_move, frequencies=_right_frequencies):
+def _scored(
+    combine: Function = np.sum,
+    terms: Function = np.cos,
+    angle: Function = _move,
+    frequencies: Function = _right_frequencies,
+) -> Function:
     """Make a score that combines, over the pairs, some function of an angle."""
 
-    def similarity(offset, d_model, base):
+    def similarity(offset: float, d_model: int, base: float) -> Any:
         return combine(terms(angle(offset, frequencies(d_model, base))))
 
     return similarity
@@ -672,7 +689,7 @@ def _scored(combine=np.sum, terms=np.cos, angle=_move, frequencies=_right_freque
 _right_score = _scored()
 
 
-def _of_score(change):
+def _of_score(change: Function) -> Function:
     """Make a score from what is done to the right one, and to d_model."""
     return lambda offset, d_model, base: change(_right_score(offset, d_model, base), d_model)
 
@@ -787,8 +804,8 @@ OFFSET_SCORE = Exercise(
 # reversal
 
 
-def _reversal_cases(rng):
-    def inputs(length, d_model, base):
+def _reversal_cases(rng: np.random.Generator) -> Cases:
+    def inputs(length: int, d_model: int, base: float) -> Inputs:
         return {"length": length, "d_model": d_model, "base": base}
 
     hint = (
@@ -802,15 +819,15 @@ def _reversal_cases(rng):
     yield inputs(5, 2, 30.0), _PAIR
 
 
-def _to_the_end(length, frequency):
+def _to_the_end(length: int, frequency: float) -> float:
     return (length - 1) * frequency
 
 
-def _reversed(block=_reflecting, **others):
+def _reversed(block: Function = _reflecting, **others: Any) -> Function:
     return _blocked(block, **{"angle": _to_the_end, **others})
 
 
-def _right_reversal(length, d_model, base):
+def _right_reversal(length: int, d_model: int, base: float) -> Array:
     about_0 = np.diag(np.tile([-1.0, 1.0], d_model // 2))  # turns p into -p
     return relative_rotation(length - 1, d_model, base=base) @ about_0
 

@@ -1,21 +1,18 @@
-"""What an exercise is, and how an answer to it is examined."""
+"""What an exercise is made of, and the names for the types of what a checker handles."""
 
 from __future__ import annotations
 
-import copy
-import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from attnbook.exercises.symptoms import (
-    describe,
-    describe_error,
-    describe_numbers_for_booleans,
-    same,
-    to_arrays,
-)
+Array: TypeAlias = NDArray[Any]
+Function: TypeAlias = Callable[..., Any]  # an answer, or what a mistake would compute
+Inputs: TypeAlias = dict[str, Any]  # the named arguments of a function
+Cases: TypeAlias = Iterator[tuple[Inputs, str]]  # each with a hint
 
 
 class WrongAnswer(AssertionError):
@@ -36,95 +33,11 @@ class Exercise:
     """
 
     call: str
-    reference: Callable
-    cases: Callable[[np.random.Generator], Iterator[tuple[dict, str]]]
-    mistakes: dict[str, Callable]
+    reference: Function
+    cases: Callable[[np.random.Generator], Cases]
+    mistakes: dict[str, Function]
     returns: tuple[str, ...] = ("result",)
     rows_sum_to_one: bool = False
     boolean: bool = False
     leading: str = "sequence of the batch"
     clues: dict[str, str] = field(default_factory=dict)
-
-
-def examine(name: str, exercise: Exercise, answer: Callable, rng: np.random.Generator) -> None:
-    """Raise WrongAnswer, with a hint at the likely cause, unless an answer is right on all cases.
-
-    Parameters
-    ----------
-    name : str, which begins the message
-    exercise : Exercise
-    answer : callable
-    rng : numpy.random.Generator, from which the inputs are drawn
-
-    Raises
-    ------
-    WrongAnswer
-        On the first case where the answer is wrong.
-
-    Examples
-    --------
-    >>> double = Exercise(
-    ...     call="double(x)",
-    ...     reference=lambda x: 2 * x,
-    ...     cases=lambda rng: [({"x": rng.standard_normal(3)}, "Is it twice as much?")],
-    ...     mistakes={"this is the square.": np.square},
-    ... )
-    >>> examine("double", double, np.square, np.random.default_rng(1))
-    Traceback (most recent call last):
-    attnbook.exercises.exercise.WrongAnswer: double: this is the square.
-    """
-    passed = []
-    for arguments, hint in exercise.cases(rng):
-        problem = _problem(exercise, answer, arguments, hint, passed)
-        if problem:
-            raise WrongAnswer(f"{name}: {problem}")
-        passed.append(arguments)
-
-
-def _problem(exercise, answer, arguments, hint, passed=()):
-    """Return what is wrong with an answer on one set of arguments, or None.
-
-    ``passed`` holds the arguments on which the answer was right.
-    """
-    given = copy.deepcopy(arguments)
-    alike = functools.partial(same, exact_zeros=exercise.rows_sum_to_one)
-    with np.errstate(all="ignore"):
-        try:
-            result = answer(*given.values())
-        except Exception as error:
-            return describe_error(exercise, answer, arguments, error, hint)
-        for argument in given:
-            if not _equal(given[argument], arguments[argument]):
-                return f"the argument {argument} was changed in place: work on a copy."
-        expected = _run(exercise, exercise.reference, arguments)
-        got = to_arrays(result, len(exercise.returns))
-        if alike(got, expected):
-            return describe_numbers_for_booleans(result) if exercise.boolean else None
-        for mistake, wrong in exercise.mistakes.items():
-            if _explains(exercise, wrong, got, arguments, passed, alike):
-                return mistake
-        return describe(exercise, result, expected, hint)
-
-
-def _equal(given, original):
-    """Tell whether an argument is as it was; a function is, since its copy is itself."""
-    return given is original or np.array_equal(given, original, equal_nan=True)
-
-
-def _explains(exercise, wrong, got, arguments, passed, alike):
-    """Tell whether a mistake gives the same result, and none that the answer did not give before.
-
-    A mistake that shows on inputs where the answer was right is not the one it makes.
-    """
-    try:
-        return alike(got, _run(exercise, wrong, arguments)) and all(
-            alike(_run(exercise, wrong, earlier), _run(exercise, exercise.reference, earlier))
-            for earlier in passed
-        )
-    except ValueError:  # the mistake does not fit these shapes: it would have raised an error
-        return False
-
-
-def _run(exercise, function, arguments):
-    result = function(*copy.deepcopy(arguments).values())
-    return to_arrays(result, len(exercise.returns))

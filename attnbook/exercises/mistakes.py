@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from attnbook.exercises.exercise import Array, Function
 from attnbook.functional import scaled_dot_product_attention
 from attnbook.functional import softmax as right_softmax
 
@@ -16,62 +19,62 @@ SIZES = (
 )
 
 
-def projection(rng, rows, columns):
+def projection(rng: np.random.Generator, rows: int, columns: int) -> Any:
     """Return a matrix that keeps the size of what it projects."""
     return rng.standard_normal((rows, columns)) / np.sqrt(rows)
 
 
-def dot(query, key):
+def dot(query: Array, key: Array) -> Array:
     return query @ key.swapaxes(-1, -2)
 
 
-def scaled(query, key):
+def scaled(query: Array, key: Array) -> Any:
     return dot(query, key) / np.sqrt(query.shape[-1])
 
 
-def cosine(query, key):
+def cosine(query: Array, key: Array) -> Array:
     return dot(
         query / np.linalg.norm(query, axis=-1, keepdims=True),
         key / np.linalg.norm(key, axis=-1, keepdims=True),
     )
 
 
-def naive_softmax(x, axis=-1):
+def naive_softmax(x: Array, axis: int = -1) -> Any:
     return np.exp(x) / np.exp(x).sum(axis=axis, keepdims=True)
 
 
-def torn(key):
+def torn(key: Array) -> Array:
     return key.reshape(*key.shape[:-2], key.shape[-1], key.shape[-2]).swapaxes(-1, -2)
 
 
-def one_hot_argmax(x):
+def one_hot_argmax(x: Array) -> Any:
     return (x == x.max(axis=-1, keepdims=True)).astype(float)
 
 
-def masked(scores, mask):
+def masked(scores: Array, mask: Array) -> Array:
     return right_softmax(np.where(mask, scores, -np.inf))
 
 
-def exp_before_mask(scores, mask):
+def exp_before_mask(scores: Array, mask: Array) -> Any:
     exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True)) * mask
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
-def masked_maximum(scores, mask):
+def masked_maximum(scores: Array, mask: Array) -> Any:
     return np.where(mask, scores, -np.inf).max(axis=-1, keepdims=True)
 
 
-def mixed(weigh):
+def mixed(weigh: Function) -> Function:
     """Make a mistake in the weights into a whole, otherwise right, attention."""
 
-    def attention(query, key, value):
+    def attention(query: Array, key: Array, value: Array) -> tuple[Array, Array]:
         weights = weigh(query, key)
         return weights @ value, weights
 
     return attention
 
 
-def _softmax_then_scale(query, key):
+def _softmax_then_scale(query: Array, key: Array) -> Any:
     return right_softmax(dot(query, key)) / np.sqrt(query.shape[-1])
 
 
@@ -85,7 +88,7 @@ _RETURNED = {
 }
 
 
-def returned_wrongly(attention):
+def returned_wrongly(attention: Function) -> dict[str, Function]:
     """Return the mistakes in what a right attention, whatever it takes, returns."""
     return {
         hint: lambda *arguments, pick=pick: pick(*attention(*arguments))
@@ -193,7 +196,7 @@ ATTENTION_MISTAKES = {
 }
 
 
-def _masked_with(fill):
+def _masked_with(fill: float) -> Function:
     return lambda s, m: right_softmax(np.where(m, s, fill))
 
 

@@ -5,8 +5,12 @@ from __future__ import annotations
 import inspect
 import numbers
 import re
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+
+from attnbook.exercises.exercise import Array, Exercise, Function, Inputs
 
 _TOLERANCE = {"rtol": 1e-5, "atol": 1e-6}  # what float32 computes is right, too
 
@@ -25,17 +29,18 @@ _CLUES = {
 }
 
 
-def to_arrays(result, count):
+def to_arrays(result: Any, count: int) -> tuple[Array, ...] | None:
     """Return the result as a tuple of float arrays, or None if it is not numbers."""
-    arrays = tuple(_to_array(part) for part in _parts(result, count))
-    return None if any(array is None for array in arrays) else arrays
+    arrays = [_to_array(part) for part in _parts(result, count)]
+    found = tuple(array for array in arrays if array is not None)
+    return found if len(found) == len(arrays) else None
 
 
-def _parts(result, count):
+def _parts(result: Any, count: int) -> Any:
     return result if count > 1 and isinstance(result, tuple | list) else [result]
 
 
-def _to_array(part):
+def _to_array(part: Any) -> Array | None:
     if isinstance(part, np.ma.MaskedArray):  # its masked elements are no numbers
         return None
     try:
@@ -47,7 +52,9 @@ def _to_array(part):
     return None
 
 
-def same(got, expected, exact_zeros=False):
+def same(
+    got: tuple[Array, ...] | None, expected: tuple[Array, ...], exact_zeros: bool = False
+) -> bool:
     """Tell whether two tuples of arrays have the same shapes and, nearly, the same numbers.
 
     With weights zeros are exact, since a masked key gets no weight at all; elsewhere a 0 may
@@ -65,7 +72,9 @@ def same(got, expected, exact_zeros=False):
     )
 
 
-def describe_error(exercise, answer, arguments, error, hint):
+def describe_error(
+    exercise: Exercise, answer: Function, arguments: Inputs, error: Exception, hint: str
+) -> str:
     """Say what an answer raised, and what may have caused it."""
     told = ": ".join(filter(None, [type(error).__name__, str(error).rstrip(". ")]))
     if isinstance(error, NotImplementedError):
@@ -77,7 +86,7 @@ def describe_error(exercise, answer, arguments, error, hint):
     return f"{exercise.call} raised {told}. {clue}"
 
 
-def _takes(function, arguments):
+def _takes(function: Function, arguments: Inputs) -> bool:
     """Tell whether a function can be called with so many arguments, as far as Python knows."""
     try:
         inspect.signature(function).bind(*arguments)
@@ -88,7 +97,7 @@ def _takes(function, arguments):
     return True
 
 
-def describe_numbers_for_booleans(result):
+def describe_numbers_for_booleans(result: Any) -> str | None:
     """Say that right values are not boolean, or return None where they are."""
     dtype = np.asarray(result).dtype
     if dtype.kind == "b":
@@ -96,7 +105,7 @@ def describe_numbers_for_booleans(result):
     return f"the values are right, but have dtype {dtype}: make them bool, as by .astype(bool)."
 
 
-def describe(exercise, result, expected, hint):
+def describe(exercise: Exercise, result: Any, expected: tuple[Array, ...], hint: str) -> str:
     """Say how a wrong result differs: in kind, number, shape, then in its numbers."""
     if result is None:
         return f"{exercise.call} returned None: is a return missing?"
@@ -108,7 +117,7 @@ def describe(exercise, result, expected, hint):
         if _to_array(part) is None:
             kind = type(part).__name__
             return f"{name} has the type {kind}; expected real numbers, in full rows."
-    got = to_arrays(result, len(expected))
+    got = to_arrays(result, len(expected)) or ()
     for name, g, e in zip(exercise.returns, got, expected, strict=True):
         if g.shape != e.shape:
             clue = ""
@@ -136,7 +145,7 @@ def describe(exercise, result, expected, hint):
     return right + _difference(name, got[wrong], expected[wrong], hint, show, exercise.leading)
 
 
-def _weights_problem(got, expected, hint):
+def _weights_problem(got: Array, expected: Array, hint: str) -> str | None:
     """Say which property of weights is broken, if one is."""
     if got.min() < 0:
         return f"a weight is negative: {got.min():.3g}. {hint}"
@@ -149,7 +158,9 @@ def _weights_problem(got, expected, hint):
     return f"a key that should get no weight gets {leak:.3g}. {clue}" if leak else None
 
 
-def _difference(name, got, expected, hint, show, leading):
+def _difference(
+    name: str, got: Array, expected: Array, hint: str, show: Function, leading: str
+) -> str:
     """Say where, and by how much, two arrays of the same shape differ."""
     if got.ndim > 2 and same((got[0],), (expected[0],)):
         return f"{name} is right for the first {leading}, but not for all. {hint}"
@@ -161,9 +172,9 @@ def _difference(name, got, expected, hint, show, leading):
     return f"{name}{place} is {show(got[where])}, expected {show(expected[where])}. {hint}"
 
 
-def _listed(names):
+def _listed(names: Sequence[str]) -> str:
     return " and ".join(", ".join(names).rsplit(", ", 1))
 
 
-def _index_of_largest(array):
+def _index_of_largest(array: Array) -> tuple[int, ...]:
     return tuple(int(i) for i in np.unravel_index(array.argmax(), array.shape))

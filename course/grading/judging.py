@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from attnbook.exercises.exercise import WrongAnswer, examine
+from attnbook.exercises.examining import examine
+from attnbook.exercises.exercise import WrongAnswer
 from course.chapters import chapters
 from course.grading.bridge import LIMIT, count_steps
 from course.grading.seeds import class_seed, secret_seed

@@ -72,8 +72,8 @@ def test_the_repository_is_cloned_from_its_address():
 
 
 def is_made(path):
-    """Tell whether git leaves a path alone, since a command makes it."""
-    asked = ["git", "check-ignore", "-q", path, f"{path}/"]
+    """Tell whether git leaves a path, or what is in it, alone, since a command makes it."""
+    asked = ["git", "check-ignore", "-q", f"{path}/x"]
     return not subprocess.run(asked, cwd=ROOT).returncode
 
 

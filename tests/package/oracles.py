@@ -38,30 +38,62 @@ def matmul(x, w):
     return result
 
 
-def attention(score, query, key, value, mask=None):
-    """Attend with any score(query vector, key vector); leading axes broadcast."""
+def broadcast(query, key, value, mask=None, bias=None):
+    """Repeat all five along the leading axes; no mask allows all, no bias is zero."""
     query, key, value = map(np.asarray, (query, key, value))
-    len_q, len_k = query.shape[-2], key.shape[-2]
-    mask = np.ones((len_q, len_k), bool) if mask is None else np.atleast_2d(mask)
-    leading = np.broadcast_shapes(*(array.shape[:-2] for array in (query, key, value, mask)))
-    query, key, value = (
-        np.broadcast_to(array, leading + array.shape[-2:]) for array in (query, key, value)
+    scores = query.shape[-2], key.shape[-2]
+    mask = np.atleast_2d(True if mask is None else mask)
+    bias = np.atleast_2d(0.0 if bias is None else bias)
+    arrays = query, key, value, mask, bias
+    leading = np.broadcast_shapes(*(array.shape[:-2] for array in arrays))
+    shapes = [array.shape[-2:] for array in arrays[:3]] + [scores, scores]
+    return leading, *(
+        np.broadcast_to(array, leading + shape) for array, shape in zip(arrays, shapes, strict=True)
     )
-    mask = np.broadcast_to(mask, (*leading, len_q, len_k))
+
+
+def attention(score, query, key, value, mask=None, bias=None):
+    """Attend with any score(query vector, key vector); leading axes broadcast."""
+    leading, query, key, value, mask, bias = broadcast(query, key, value, mask, bias)
+    len_q, len_k = query.shape[-2], key.shape[-2]
     weights = np.empty((*leading, len_q, len_k))
     output = np.empty((*leading, len_q, value.shape[-1]))
     for at in np.ndindex(*leading, len_q):
         batch = at[:-1]
-        scores = [score(query[at], key[batch][j]) for j in range(len_k)]
+        scores = [score(query[at], key[batch][j]) + float(bias[at][j]) for j in range(len_k)]
         weights[at] = softmax_row(scores, mask[at])
         for c in range(value.shape[-1]):
             output[at][c] = dot(weights[at], value[batch][:, c])
     return output, weights
 
 
-def dot_product_attention(query, key, value, mask=None, scale=None):
+def dot_product_attention(query, key, value, mask=None, scale=None, bias=None):
     scale = 1 / math.sqrt(np.shape(query)[-1]) if scale is None else scale
-    return attention(lambda q, k: scale * dot(q, k), query, key, value, mask)
+    return attention(lambda q, k: scale * dot(q, k), query, key, value, mask, bias)
+
+
+def attention_as_ieee_has_it(query, key, value, mask=None, bias=None):
+    """Return the output for numbers that need not be finite: sums over the keys that are seen."""
+    scale = 1 / math.sqrt(np.shape(query)[-1])
+    leading, query, key, value, mask, bias = broadcast(query, key, value, mask, bias)
+    output = np.empty((*leading, query.shape[-2], value.shape[-1]))
+    for at in np.ndindex(*leading, query.shape[-2]):
+        keys, values = key[at[:-1]].tolist(), value[at[:-1]].tolist()
+        seen = [j for j in range(len(keys)) if mask[at][j] and bias[at][j] > -math.inf]
+        vector = query[at].tolist()
+        scores = [
+            scale * sum(x * y for x, y in zip(vector, keys[j], strict=True)) + float(bias[at][j])
+            for j in seen
+        ]
+        if any(math.isnan(score) or score == math.inf for score in scores):
+            weights = [math.nan] * len(seen)  # inf - inf
+        else:
+            weights = softmax_row(scores)
+        for c in range(value.shape[-1]):
+            output[at][c] = sum(
+                weight * values[j][c] for weight, j in zip(weights, seen, strict=True)
+            )
+    return output
 
 
 def additive_attention(query, key, value, w_query, w_key, w_score, mask=None):
@@ -74,23 +106,55 @@ def additive_attention(query, key, value, w_query, w_key, w_score, mask=None):
     return attention(score, query, key, value, mask)
 
 
-def multi_head_attention(query, key, value, parameters, num_heads, mask=None):
-    """Run the heads one after the other, each on its own columns of the projections."""
+def multi_head_attention(
+    query, key, value, parameters, num_heads, mask=None, num_kv_heads=None, bias=None, turn=None
+):
+    """Run the heads one after the other, each on its own columns of the projections.
+
+    ``bias(head)`` gives what is added to a head's scores; ``turn`` changes a head's queries and
+    keys, (..., len, head_dim).
+    """
+    num_kv_heads = num_kv_heads or num_heads
+    turn = turn or (lambda x: x)
     projected = [
         matmul(x, parameters[f"w_{letter}"]) + parameters[f"b_{letter}"]
         for x, letter in ((query, "q"), (key, "k"), (value, "v"))
     ]
     outputs, weights = [], []
     for head in range(num_heads):
+        kv_head = next(g for g in range(num_kv_heads) if head in group(g, num_heads, num_kv_heads))
         q, k, v = (
-            x[..., head * (x.shape[-1] // num_heads) : (head + 1) * (x.shape[-1] // num_heads)]
-            for x in projected
+            x[..., of * (x.shape[-1] // heads) : (of + 1) * (x.shape[-1] // heads)]
+            for x, of, heads in zip(
+                projected,
+                (head, kv_head, kv_head),
+                (num_heads, num_kv_heads, num_kv_heads),
+                strict=True,
+            )
         )
-        output, weight = dot_product_attention(q, k, v, mask)
+        added = None if bias is None else bias(head)
+        output, weight = dot_product_attention(turn(q), turn(k), v, mask, bias=added)
         outputs.append(output)
         weights.append(weight)
     joined = np.concatenate(outputs, axis=-1)
     return matmul(joined, parameters["w_o"]) + parameters["b_o"], np.stack(weights, axis=-3)
+
+
+def group(kv_head, num_heads, num_kv_heads):
+    """List the query heads that use a head of keys and values: as many for each, neighbours."""
+    size = num_heads // num_kv_heads
+    return range(kv_head * size, (kv_head + 1) * size)
+
+
+def rotated(vector, position, base=10000.0):
+    """Turn each pair of neighbouring numbers by position times its frequency (rotary, RoPE)."""
+    result = []
+    for j in range(len(vector) // 2):
+        x, y = float(vector[2 * j]), float(vector[2 * j + 1])
+        angle = position / base ** (2 * j / len(vector))
+        result.append(x * math.cos(angle) - y * math.sin(angle))
+        result.append(x * math.sin(angle) + y * math.cos(angle))
+    return result
 
 
 def encoding_at(position, d_model, base=10000.0):

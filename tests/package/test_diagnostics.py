@@ -1,6 +1,7 @@
 """The spread of scores and the focus of weights, against numbers worked out by hand and loops."""
 
 import math
+import re
 import statistics
 
 import numpy as np
@@ -64,28 +65,32 @@ def test_score_statistics_of_half_precision_do_not_overflow():
 @pytest.mark.parametrize(
     ("query", "key", "message"),
     [
-        ((LEN_Q, D_K), (LEN_K, 2), f"same last axis d_k, got {D_K} and 2"),
+        (
+            (LEN_Q, D_K),
+            (LEN_K, 2),
+            f"query and key must have the same last axis d_k, got {D_K} and 2",
+        ),
         ((D_K,), (LEN_K, D_K), f"query must have at least 2 axes .* got shape \\({D_K},\\)"),
         ((LEN_Q, D_K), (D_K,), f"key must have at least 2 axes .* got shape \\({D_K},\\)"),
     ],
 )
 def test_shapes_that_do_not_fit_are_named(query, key, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=f"^{message}"):
         score_statistics(np.ones(query), np.ones(key))
 
 
 def test_no_scores_are_named():
-    with pytest.raises(ValueError, match=r"at least one score, got shape \(0, 5\)"):
+    with pytest.raises(ValueError, match=r"^there must be at least one score, got shape \(0, 5\)$"):
         score_statistics(np.ones((0, D_K)), np.ones((LEN_K, D_K)))
 
 
 def test_score_statistics_need_a_feature():
-    with pytest.raises(ValueError, match="d_k must be at least 1"):
+    with pytest.raises(ValueError, match=r"^d_k must be at least 1"):
         score_statistics(np.ones((LEN_Q, 0)), np.ones((LEN_K, 0)))
 
 
 def test_leading_axes_that_do_not_broadcast_are_named():
-    with pytest.raises(ValueError, match="leading axes of query and key"):
+    with pytest.raises(ValueError, match=r"^leading axes of query and key"):
         score_statistics(np.ones((BATCH, LEN_Q, D_K)), np.ones((LEN_Q, LEN_K, D_K)))
 
 
@@ -149,7 +154,7 @@ def test_effective_keys_in_half_precision_are_computed_in_single():
 
 @pytest.mark.parametrize("function", [entropy, effective_keys])
 def test_a_negative_weight_is_named(function):
-    with pytest.raises(ValueError, match=r"weights must not be negative, got -0\.25"):
+    with pytest.raises(ValueError, match=r"^weights must not be negative, got -0\.25"):
         function([[0.5, 0.5], [1.25, -0.25]])
 
 
@@ -183,7 +188,7 @@ def test_influence_sees_one_coordinate_and_small_leaks_and_no_rounding(rng):
 
 
 def test_influence_wants_tokens_by_features(rng):
-    with pytest.raises(ValueError, match=r"x must have 2 axes \(len, d_in\), got shape \(3,\)"):
+    with pytest.raises(ValueError, match=r"^x must have 2 axes \(len, d_in\), got shape \(3,\)"):
         influence(np.cumsum, [1.0, 2.0, 3.0], rng)
 
 
@@ -204,7 +209,11 @@ def test_rank_correlation_by_hand(first, second, expected):
 
 @pytest.mark.parametrize(("first", "second"), [([1], [2]), ([1, 2], [1, 2, 3]), (np.eye(3),) * 2])
 def test_rank_correlation_wants_two_lists(first, second):
-    with pytest.raises(ValueError, match="first and second must have one axis, the same length"):
+    message = re.escape(
+        "first and second must have one axis, the same length and at least 2 numbers, "
+        f"got shapes {np.shape(first)} and {np.shape(second)}"
+    )
+    with pytest.raises(ValueError, match=f"^{message}$"):
         rank_correlation(first, second)
 
 
@@ -246,6 +255,12 @@ def test_influence_takes_integers_and_leaves_its_input(rng):
     np.testing.assert_array_equal(floats, x)
 
 
+@pytest.mark.parametrize(("step", "moved"), [(1e-12, False), (-1e-12, False), (1.001e-12, True)])
+def test_influence_takes_a_move_of_a_trillionth_for_rounding(rng, step, moved):
+    x = np.ones((1, 1))
+    assert influence(lambda t: step * (t != x), x, rng).tolist() == [[moved]]
+
+
 def test_influence_counts_a_nan_as_moved(rng):
     x = np.ones((2, 1))
     table = influence(lambda t: np.where(t == 1, t, np.nan), x, rng)
@@ -253,7 +268,7 @@ def test_influence_counts_a_nan_as_moved(rng):
 
 
 def test_influence_refuses_a_batch(rng):
-    with pytest.raises(ValueError, match=r"got shape \(2, 3, 5\)"):
+    with pytest.raises(ValueError, match=r"^x must have 2 axes .* got shape \(2, 3, 5\)$"):
         influence(np.tanh, np.ones((2, 3, 5)), rng)
 
 
@@ -264,7 +279,7 @@ def test_rank_correlation_is_exact_for_two_numbers():
 
 @pytest.mark.parametrize("numbers", [[2, 2, 2], [1, float("nan"), 2]])
 def test_rank_correlation_refuses_what_has_no_order(numbers):
-    with pytest.raises(ValueError, match="second must hold different numbers and no NaN"):
+    with pytest.raises(ValueError, match=r"^second must hold different numbers and no NaN"):
         rank_correlation([1, 2, 3], numbers)
-    with pytest.raises(ValueError, match="first must hold different numbers"):
+    with pytest.raises(ValueError, match=r"^first must hold different numbers"):
         rank_correlation(numbers, [1, 2, 3])

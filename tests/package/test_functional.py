@@ -3,6 +3,7 @@
 import inspect
 import json
 import math
+import re
 from importlib import resources
 
 import numpy as np
@@ -15,9 +16,13 @@ import attnbook
 from attnbook import (
     AttentionOutput,
     MultiHeadAttention,
+    _checks,
     additive_attention,
     causal_mask,
     cross_attention,
+    functional,
+    layers,
+    padding_mask,
     scaled_dot_product_attention,
     self_attention,
     softmax,
@@ -296,25 +301,186 @@ SHAPES = {
 def test_shapes_that_do_not_fit_are_named(query, key, value, message, additive):
     learned = (np.ones((D_K, 2)), np.ones((D_K, 2)), np.ones(2)) if additive else ()
     function = additive_attention if additive else scaled_dot_product_attention
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=f"^{message}"):
         function(normal(*query), normal(*key), normal(*value), *learned)
 
 
 def test_query_and_key_must_have_the_same_d_k():
     message = "query and key must have the same last axis d_k, got 11 and 13"
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=f"^{message}"):
         scaled_dot_product_attention(normal(LEN_Q, D_K), normal(LEN_K, D_V), normal(LEN_K, D_V))
 
 
 def test_d_k_must_not_be_zero():
-    with pytest.raises(ValueError, match=r"d_k must be at least 1, .* \(3, 0\)"):
+    with pytest.raises(ValueError, match=r"^d_k must be at least 1, .* \(3, 0\)"):
         scaled_dot_product_attention(np.ones((3, 0)), np.ones((5, 0)), np.ones((5, 2)))
 
 
 def test_leading_axes_of_mask_and_value_that_do_not_broadcast_are_named():
     inputs = normal(LEN_Q, D_K), normal(LEN_K, D_K), normal(BATCH, LEN_K, D_V)
-    with pytest.raises(ValueError, match=r"mask.*\(19, 5, 7\)"):
+    with pytest.raises(ValueError, match=r"^mask.*\(19, 5, 7\)"):
         scaled_dot_product_attention(*inputs, random_mask(OUTER, LEN_Q, LEN_K))
+
+
+# --- bias ---------------------------------------------------------------------------
+
+
+def test_a_bias_by_hand():
+    # The product 2 at scale 1/2 and the bias ln 3: 1 + ln 3 against 1, so 3/4 and 1/4.
+    bias = [[math.log(3), 0.0]]
+    result = scaled_dot_product_attention(
+        [[2.0, 0, 0, 0]], [[1.0, 0, 0, 0]] * 2, [[4.0], [8.0]], bias=bias
+    )
+    np.testing.assert_allclose(result.weights, [[3 / 4, 1 / 4]], rtol=1e-14)
+    np.testing.assert_allclose(result.output, [[5.0]], rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [(), (LEN_K,), (LEN_Q, 1), (LEN_Q, LEN_K), (BATCH, 1, LEN_K), (2, 1, LEN_Q, LEN_K)],
+    ids=str,
+)
+@pytest.mark.parametrize("mask_shape", [None, (LEN_K,), (BATCH, LEN_Q, LEN_K)], ids=str)
+def test_a_bias_equals_loops(shape, mask_shape):
+    inputs = normal(BATCH, LEN_Q, D_K), normal(BATCH, LEN_K, D_K), normal(BATCH, LEN_K, D_V)
+    mask = None if mask_shape is None else random_mask(*mask_shape)
+    bias = normal(*shape)
+    result = scaled_dot_product_attention(*inputs, mask, bias=bias, scale=0.7)
+    expected = oracles.dot_product_attention(*inputs, mask, scale=0.7, bias=bias)
+    np.testing.assert_allclose(result.output, expected[0], rtol=1e-10, atol=1e-13)
+    np.testing.assert_allclose(result.weights, expected[1], rtol=1e-10)
+
+
+def test_a_bias_of_minus_infinity_is_a_mask():
+    inputs = normal(LEN_Q, D_K), normal(LEN_K, D_K), normal(LEN_K, D_V)
+    mask, other = random_mask(LEN_Q, LEN_K), random_mask(LEN_Q, LEN_K, seed=1)
+    mask[2] = False
+    hidden = np.where(mask, 0.0, -np.inf)
+    for got, expected in (
+        (scaled_dot_product_attention(*inputs, bias=hidden), mask),
+        (scaled_dot_product_attention(*inputs, other, bias=hidden), mask & other),
+        (scaled_dot_product_attention(*inputs, bias=-np.inf), np.False_),
+    ):
+        expected = scaled_dot_product_attention(*inputs, expected)
+        np.testing.assert_array_equal(got.weights, expected.weights)
+        np.testing.assert_array_equal(got.output, expected.output)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int64])
+@pytest.mark.parametrize("inputs_dtype", [np.float16, np.float32, np.float64])
+def test_a_bias_does_not_decide_the_dtype(dtype, inputs_dtype):
+    shapes = (LEN_Q, D_K), (LEN_K, D_K), (LEN_K, D_V)
+    inputs = [normal(*shape).astype(inputs_dtype) for shape in shapes]
+    bias = (3 * normal(LEN_Q, LEN_K)).astype(dtype)
+    before = bias.tobytes()
+    result = scaled_dot_product_attention(*inputs, bias=bias)
+    assert result.output.dtype == result.weights.dtype == inputs_dtype
+    assert bias.tobytes() == before
+    exact = oracles.dot_product_attention(*(x.astype(float) for x in inputs), bias=bias)
+    close = {np.float16: 1e-3, np.float32: 1e-6, np.float64: 1e-13}[inputs_dtype]
+    np.testing.assert_allclose(result.weights, exact[1], rtol=0, atol=close)
+
+
+def test_a_bias_is_added_in_its_own_precision():
+    # In float32 2**30 + 1 is 2**30, and the two keys would get equal weights.
+    zeros = np.zeros((2, 1), np.float32)
+    result = scaled_dot_product_attention(zeros[:1], zeros, zeros, bias=[2.0**30, 2.0**30 + 1])
+    np.testing.assert_allclose(result.weights, [oracles.softmax_row([0, 1])], rtol=1e-7)
+
+
+def test_a_boolean_bias_is_a_mask_by_the_wrong_name():
+    inputs = normal(LEN_Q, D_K), normal(LEN_K, D_K), normal(LEN_K, D_V)
+    with pytest.raises(TypeError, match=r"^bias must hold numbers.* got dtype bool.* as mask$"):
+        scaled_dot_product_attention(*inputs, bias=random_mask(LEN_Q, LEN_K))
+
+
+@pytest.mark.parametrize("dtype", [complex, object])
+def test_a_bias_of_no_real_numbers_is_refused(dtype):
+    inputs = normal(LEN_Q, D_K), normal(LEN_K, D_K), normal(LEN_K, D_V)
+    message = f"^bias must hold real numbers, got dtype {np.dtype(dtype)}$"
+    with pytest.raises(TypeError, match=f"^{message}"):
+        scaled_dot_product_attention(*inputs, bias=np.zeros((LEN_Q, LEN_K), dtype))
+
+
+@pytest.mark.parametrize(
+    ("bias", "mask", "message"),
+    [
+        ((LEN_K, LEN_Q), None, r"(7, 5) must broadcast to (..., len_q, len_k) = (3, 5, 7)"),
+        ((2, 1, 1), None, r"(2, 1, 1) must broadcast to (..., len_q, len_k) = (3, 5, 7)"),
+        ((2, 1, 1, 1), (OUTER, 1, 1, 1), "(2, 1, 1, 1) must broadcast to (..., len_q, len_k) = "),
+    ],
+)
+def test_a_bias_that_does_not_broadcast_is_named(bias, mask, message):
+    inputs = normal(BATCH, LEN_Q, D_K), normal(BATCH, LEN_K, D_K), normal(BATCH, LEN_K, D_V)
+    mask = None if mask is None else np.ones(mask, bool)
+    with pytest.raises(ValueError, match=r"^bias of shape " + re.escape(message)):
+        scaled_dot_product_attention(*inputs, mask, bias=normal(*bias))
+
+
+def test_a_bias_cannot_make_one_query_many():
+    message = re.escape("bias of shape (5, 7) must broadcast to (..., len_q, len_k) = (1, 7)")
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        scaled_dot_product_attention(
+            normal(1, D_K), normal(LEN_K, D_K), normal(LEN_K, D_V), bias=normal(LEN_Q, LEN_K)
+        )
+
+
+# --- Numbers that are not finite ----------------------------------------------------
+
+poisons = st.sampled_from([np.nan, np.inf, -np.inf])
+mask_ends = st.sampled_from([(1, 1), (1, 5), (3, 1), (3, 5)])
+
+
+def poisoned(data, array, most=4):
+    """Put some numbers into an array that are not finite."""
+    array = array.copy()
+    places = st.tuples(*(st.integers(0, size - 1) for size in array.shape))
+    for at, poison in data.draw(st.lists(st.tuples(places, poisons), max_size=most)):
+        array[at] = poison
+    return array
+
+
+@given(data=st.data(), leading=st.sampled_from(LEADING))
+def test_what_is_not_finite_reaches_who_may_see_it_as_ieee_has_it(data, leading):
+    q, k, v, m = leading
+    query, key, value = normal(*q, 3, 2), normal(*k, 5, 2), normal(*v, 5, 2)
+    key, value = poisoned(data, key), poisoned(data, value)
+    mask = None if m is None else data.draw(booleans(*m, *data.draw(mask_ends)))
+    bias = None
+    if data.draw(st.booleans()):
+        bias = np.where(data.draw(booleans(3, 5)), normal(3, 5), -np.inf)
+    with np.errstate(invalid="raise", over="raise", divide="raise"):  # and it does so silently
+        result = scaled_dot_product_attention(query, key, value, mask, bias=bias)
+    expected = oracles.attention_as_ieee_has_it(query, key, value, mask, bias)
+    np.testing.assert_allclose(result.output, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("poison", [np.nan, np.inf, -np.inf])
+def test_padding_that_is_not_finite_is_as_good_as_zeros(poison):
+    inputs = normal(BATCH, LEN_Q, D_K), normal(BATCH, LEN_K, D_K), normal(BATCH, LEN_K, D_V)
+    query, key, value = inputs
+    mask = padding_mask([LEN_K, 2, 0])
+    key[1, 2:] = value[1, 2:] = key[2] = value[2] = poison
+    got = scaled_dot_product_attention(query, key, value, mask)
+    key[1, 2:] = value[1, 2:] = key[2] = value[2] = 0
+    expected = scaled_dot_product_attention(query, key, value, mask)
+    np.testing.assert_array_equal(got.output, expected.output)
+    np.testing.assert_array_equal(got.weights, expected.weights)
+
+
+@pytest.mark.parametrize("poison", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("masked", [False, True])
+def test_a_bias_of_minus_infinity_hides_what_is_not_finite(poison, masked):
+    query, key, value = normal(LEN_Q, D_K), normal(LEN_K, D_K), normal(LEN_K, D_V)
+    mask = random_mask(LEN_Q, LEN_K) if masked else None
+    bias = normal(LEN_Q, LEN_K)
+    bias[1:, 2] = -np.inf
+    clean = scaled_dot_product_attention(query, key, value, mask, bias=bias)
+    key[2], value[2] = poison, poison
+    got = scaled_dot_product_attention(query, key, value, mask, bias=bias)
+    np.testing.assert_allclose(got.output[1:], clean.output[1:], rtol=1e-12)
+    np.testing.assert_allclose(got.weights[1:], clean.weights[1:], rtol=1e-12)
+    assert masked or not np.isfinite(got.output[0]).any()
 
 
 # --- additive_attention -----------------------------------------------------------
@@ -355,7 +521,7 @@ def test_additive_attention_equals_loops(masked):
 def test_learned_weights_of_the_wrong_shape_are_named(name, shape, message):
     shapes = {"w_query": (D_K, HIDDEN), "w_key": (D_V, HIDDEN), "w_score": (HIDDEN,)}
     learned = {**{key: normal(*size) for key, size in shapes.items()}, name: normal(*shape)}
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=f"^{message}"):
         additive_attention(normal(LEN_Q, D_K), normal(LEN_K, D_V), normal(LEN_K, 2), **learned)
 
 
@@ -493,6 +659,30 @@ def test_nan_in_a_key_reaches_no_query_that_may_not_see_it(call):
 
 
 @every_attention
+@given(data=st.data())
+def test_a_token_that_is_not_finite_reaches_only_who_may_see_it(call, data):
+    len_q = len_q_of(call)
+    batched = data.draw(st.booleans())
+    leading = (BATCH,) if batched else ()
+    x, memory = normal(*leading, LEN_Q, D_K), normal(*leading, LEN_K, D_V)
+    ends = data.draw(st.sampled_from([(LEN_K,), (1, LEN_K), (len_q, 1), (len_q, LEN_K)]))
+    axes = data.draw(st.sampled_from([(), leading])) if len(ends) == 2 else ()
+    mask = data.draw(booleans(*axes, *ends))
+    broken = poisoned(data, memory)
+    bad = ~np.isfinite(broken).all(axis=-1)  # (..., len_k)
+    sees = (np.broadcast_to(mask, (*leading, len_q, LEN_K)) & bad[..., None, :]).any(axis=-1)
+    if call is call_self:  # a query of such numbers is none, and where it sees nothing a 0
+        sees = sees | (bad & np.broadcast_to(mask, (*leading, len_q, LEN_K)).any(axis=-1))
+    got = call(x, broken, mask)
+    clean = call(x, memory, mask)
+    np.testing.assert_allclose(got.output[~sees], clean.output[~sees], rtol=1e-12, atol=1e-12)
+    by_query = [np.moveaxis(weights, -2, len(leading)) for weights in (got.weights, clean.weights)]
+    np.testing.assert_allclose(by_query[0][~sees], by_query[1][~sees], rtol=1e-12)
+    if call is not call_self:
+        assert not np.isfinite(got.output[sees]).all(axis=-1).any()
+
+
+@every_attention
 @pytest.mark.parametrize(("len_q", "len_k"), [(0, LEN_K), (LEN_Q, 0), (0, 0)])
 @pytest.mark.parametrize("masked", [False, True])
 def test_no_queries_or_no_keys(call, len_q, len_k, masked):
@@ -586,7 +776,7 @@ def test_a_mask_that_is_not_boolean_says_how_to_convert_it(call, dtype):
     mask = random_mask(len_q_of(call), LEN_K)
     name = np.dtype(dtype).name
     message = rf"mask must be boolean, True where .* {name}: .*mask\.astype\(bool\).*mask == 0"
-    with pytest.raises(TypeError, match=message):
+    with pytest.raises(TypeError, match=f"^{message}"):
         call(x, memory, mask.astype(dtype))
 
 
@@ -604,14 +794,33 @@ def test_the_advice_on_masks_is_right():
 def test_a_mask_that_does_not_broadcast_is_named(call, shape):
     inputs = normal(OUTER, LEN_Q, D_K), normal(OUTER, LEN_K, D_V)
     with pytest.raises(
-        ValueError, match=r"mask of shape .* must broadcast to \(..., len_q, len_k\)"
+        ValueError, match=r"^mask of shape .* must broadcast to \(..., len_q, len_k\)"
     ):
         call(*inputs, np.ones(shape, bool))
 
 
 def test_a_mask_cannot_make_one_query_many():
-    with pytest.raises(ValueError, match=r"mask of shape \(5, 7\) must broadcast .* = \(1, 7\)"):
+    with pytest.raises(ValueError, match=r"^mask of shape \(5, 7\) must broadcast .* = \(1, 7\)"):
         call_dot(normal(1, D_K), normal(LEN_K, D_V), np.ones((LEN_Q, LEN_K), bool))
+
+
+@every_attention
+def test_each_input_is_checked_once(call, monkeypatch):
+    checked = []
+
+    def counting(check):
+        def count(first, *others, **named):
+            checked.append(first if isinstance(first, str) else check.__name__)
+            return check(first, *others, **named)
+
+        return count
+
+    for check in (_checks.real_array, _checks.check_mask):
+        for module in (_checks, functional, layers):
+            monkeypatch.setattr(module, check.__name__, counting(check), raising=False)
+    call(normal(LEN_Q, D_K), normal(LEN_K, D_V), random_mask(len_q_of(call), LEN_K))
+    assert {"check_mask"} < set(checked)
+    assert len(checked) == len(set(checked))
 
 
 @every_attention
@@ -619,13 +828,13 @@ def test_a_mask_cannot_make_one_query_many():
 def test_numbers_that_are_not_real_are_refused(call, dtype):
     x, memory = normal(LEN_Q, D_K), normal(LEN_K, D_V)
     message = rf"^\w+ must hold real numbers, got dtype {np.dtype(dtype)}"
-    with pytest.raises(TypeError, match=message):
+    with pytest.raises(TypeError, match=f"^{message}"):
         call(x, memory.astype(dtype))
     if call is not call_self:
-        with pytest.raises(TypeError, match=message):
+        with pytest.raises(TypeError, match=f"^{message}"):
             call(x.astype(dtype), memory)
     if call is not call_dot:
-        with pytest.raises(TypeError, match=message):
+        with pytest.raises(TypeError, match=f"^{message}"):
             call(x, memory, None, dtype)
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +12,13 @@ from hypothesis import strategies as st
 
 import attnbook
 from attnbook import (
+    AttentionOutput,
     MultiHeadAttention,
+    additive_attention,
+    causal_mask,
     cross_attention,
     merge_heads,
+    scaled_dot_product_attention,
     self_attention,
     split_heads,
 )
@@ -92,12 +97,12 @@ def test_shapes_that_do_not_fit_are_named(name, shape, message):
         "w_k": (D_K, 2),
         "w_v": (D_K, D_V),
     }
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=f"^{message}"):
         cross_attention(**{key: normal(*size) for key, size in {**shapes, name: shape}.items()})
 
 
 def test_self_attention_names_its_own_argument():
-    with pytest.raises(ValueError, match=r"w_k must .* 11 features of x"):
+    with pytest.raises(ValueError, match=r"^w_k must .* 11 features of x"):
         self_attention(normal(LEN_K, D_Q), normal(D_Q, 2), normal(D_K, 2), normal(D_Q, 2))
 
 
@@ -158,7 +163,7 @@ def test_split_heads_makes_a_view():
     ],
 )
 def test_heads_that_do_not_fit_are_named(shape, num_heads, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=f"^{message}"):
         split_heads(np.ones(shape), num_heads)
 
 
@@ -168,7 +173,7 @@ def test_the_number_of_heads_is_an_integer():
 
 
 def test_merge_heads_needs_heads():
-    with pytest.raises(ValueError, match=r"x must have at least 3 axes .* \(5, 10\)"):
+    with pytest.raises(ValueError, match=r"^x must have at least 3 axes .* \(5, 10\)"):
         merge_heads(np.ones((5, 10)))
 
 
@@ -284,6 +289,43 @@ def test_a_default_bias_has_the_dtype_of_its_weight():
     assert {getattr(layer, f"b_{letter}").dtype for letter in "qkvo"} == {np.dtype(np.float32)}
 
 
+def test_a_layer_is_itself_and_no_other():
+    layer, twin = square_layer(), square_layer()
+    assert layer != twin
+    assert {layer: "one", twin: "two"}[layer] == "one"
+
+
+def test_a_bias_may_be_none_by_name():
+    layer = MultiHeadAttention(
+        **{name: np.eye(2) for name in SIZES}, num_heads=2, num_kv_heads=None, b_q=None
+    )
+    assert layer.num_kv_heads is None
+    assert layer.keys(np.eye(2)).shape == (2, 2, 1)
+    np.testing.assert_array_equal(layer.b_q, [0, 0])
+
+
+def test_wider_parameters_raise_the_precision_of_the_computation():
+    # The difference of 2**-30 is lost in float32, and 2**30 times it is not.
+    x = np.array([[1, 1], [-1, 0]], np.float32)
+    w_v = np.array([[1 + 2.0**-30], [-1.0]])
+    one = np.ones((2, 1))
+    for attend in (
+        lambda x: self_attention(x[:1], one, one, w_v * 2**30),
+        lambda x: cross_attention(x[:1], x[:1], one, one, w_v * 2**30),
+        lambda x: additive_attention(x[:1], x, x, 0 * one, 2**30 * w_v, [1.0]),
+        lambda x: MultiHeadAttention(w_q=one, w_k=one, w_v=w_v * 2**30, w_o=[[1.0]], num_heads=1)(
+            x[:1]
+        ),
+    ):
+        assert attend(x).output.dtype == np.float32
+        exact = attend(x.astype(np.float64))
+        np.testing.assert_allclose(attend(x).output, exact.output, rtol=1e-6)
+    layer = MultiHeadAttention(w_q=w_v, w_k=w_v, w_v=w_v, w_o=one.T, num_heads=1)
+    for verb in (layer.queries, layer.keys, layer.values):
+        np.testing.assert_array_equal(verb(x[:1]), [[[2.0**-30]]])
+        assert verb(x).dtype == np.float32
+
+
 def test_the_bias_of_the_keys_changes_no_weight():
     # It adds query . b_k to a whole row of scores.
     given = parameters()
@@ -302,6 +344,20 @@ def test_a_layer_is_frozen():
     layer = square_layer()
     with pytest.raises(dataclasses.FrozenInstanceError):
         layer.w_q = np.eye(2)
+
+
+def test_a_layer_with_another_field_is_another_layer():
+    layer = MultiHeadAttention(**grouped_parameters(6, 2), num_heads=6, num_kv_heads=2)
+    other = dataclasses.replace(layer, b_o=np.ones(D_OUT))
+    np.testing.assert_array_equal(other.w_k, layer.w_k)
+    np.testing.assert_array_equal(other.b_o, np.ones(D_OUT))
+    assert (other.num_heads, other.num_kv_heads) == (6, 2)
+
+
+def test_the_same_matrices_serve_another_number_of_heads():
+    layer = MultiHeadAttention.init(np.random.default_rng(0), 12, 1)
+    other = dataclasses.replace(layer, num_heads=4)
+    assert other.keys(np.ones((LEN_K, 12))).shape == (4, LEN_K, 3)
 
 
 def test_a_call_changes_no_parameter():
@@ -364,13 +420,13 @@ class AtIndex:
 def test_a_mask_for_each_head_is_refused(batch, mask_shape):
     query, key = normal(*batch, LEN_Q, 2 * HEAD_DIM), normal(*batch, LEN_K, 2 * HEAD_DIM)
     message = r"mask must not have more axes than query and key .* same for every head.*\(.*2, 5, 7"
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=f"^{message}"):
         square_layer()(query, key, mask=np.ones(mask_shape, bool))
 
 
 def test_a_mask_that_does_not_broadcast_is_named_as_it_was_given():
     x, mask = normal(BATCH, LEN_Q, 2 * HEAD_DIM), np.ones((2, LEN_Q, LEN_Q), bool)
-    with pytest.raises(ValueError, match=r"mask of shape \(2, 5, 5\)"):
+    with pytest.raises(ValueError, match=r"^mask of shape \(2, 5, 5\)"):
         square_layer()(x, mask=mask)
 
 
@@ -390,7 +446,7 @@ def test_a_mask_that_does_not_broadcast_is_named_as_it_was_given():
 def test_parameters_of_the_wrong_shape_are_named(name, shape, message):
     given = {key: array for key, array in parameters().items() if key.startswith("w")}
     given[name] = np.ones(shape)
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=f"^{message}"):
         MultiHeadAttention(**given, num_heads=NUM_HEADS)
 
 
@@ -398,14 +454,14 @@ def test_parameters_of_the_wrong_shape_are_named(name, shape, message):
     ("sizes", "num_heads", "message"),
     [
         ({"q": (2, 10), "k": (2, 10)}, 3, r"d_model \(10\) must be divisible by num_heads \(3\)"),
-        ({"v": (2, 10), "o": (10, 2)}, 3, r"columns of w_v \(10\) must be divisible .* \(3\)"),
+        ({"v": (2, 10), "o": (10, 2)}, 3, r"the columns of w_v \(10\) must be divisible .* \(3\)"),
         ({}, 0, r"num_heads \(0\) must be at least 1"),
         ({}, -3, r"num_heads \(-3\) must be at least 1"),
     ],
 )
 def test_a_number_of_heads_that_does_not_divide_is_named(sizes, num_heads, message):
     sizes = {letter: (6, 6) for letter in "qkvo"} | sizes
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=f"^{message}"):
         MultiHeadAttention(
             **{f"w_{letter}": np.ones(size) for letter, size in sizes.items()}, num_heads=num_heads
         )
@@ -426,11 +482,350 @@ def test_a_number_of_heads_that_does_not_divide_is_named(sizes, num_heads, messa
 def test_inputs_of_the_wrong_shape_are_named(index, shape, message):
     given = [array[0] for array in inputs()]
     given[index] = normal(*shape)
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=f"^{message}"):
         MultiHeadAttention(**parameters(), num_heads=NUM_HEADS)(*given)
 
 
+# --- Fewer heads of keys and values ---------------------------------------------------
+
+# Query heads, heads of keys and values.
+GROUPS = [(6, 6), (6, 3), (6, 2), (6, 1)]
+grouped = pytest.mark.parametrize(("num_heads", "num_kv_heads"), GROUPS)
+
+
+def grouped_parameters(num_heads, num_kv_heads):
+    sizes = {
+        "q": (D_Q, num_heads * HEAD_DIM),
+        "k": (D_K, num_kv_heads * HEAD_DIM),
+        "v": (D_V, num_kv_heads * VALUE_DIM),
+        "o": (num_heads * VALUE_DIM, D_OUT),
+    }
+    weights = {f"w_{letter}": normal(*size) / size[0] ** 0.5 for letter, size in sizes.items()}
+    return weights | {f"b_{letter}": normal(size[1]) for letter, size in sizes.items()}
+
+
+@grouped
+@pytest.mark.parametrize("mask_shape", [None, (LEN_K,), (LEN_Q, LEN_K), (BATCH, LEN_Q, LEN_K)])
+def test_grouped_heads_equal_loops(num_heads, num_kv_heads, mask_shape):
+    given = grouped_parameters(num_heads, num_kv_heads)
+    mask = None if mask_shape is None else random_mask(1, *mask_shape)[0]
+    result = MultiHeadAttention(**given, num_heads=num_heads, num_kv_heads=num_kv_heads)(
+        *inputs(), mask
+    )
+    assert result.weights.shape == (BATCH, num_heads, LEN_Q, LEN_K)
+    assert_close(
+        result, oracles.multi_head_attention(*inputs(), given, num_heads, mask, num_kv_heads)
+    )
+
+
+@grouped
+@pytest.mark.parametrize(
+    "shape",
+    [(), (LEN_K,), (LEN_Q, LEN_K), (1, LEN_Q, 1), (6, LEN_Q, LEN_K), (BATCH, 6, LEN_Q, LEN_K)],
+    ids=str,
+)
+def test_a_bias_of_the_scores_equals_loops(num_heads, num_kv_heads, shape):
+    given, bias = grouped_parameters(num_heads, num_kv_heads), normal(*shape)
+    layer = MultiHeadAttention(**given, num_heads=num_heads, num_kv_heads=num_kv_heads)
+    full = np.broadcast_to(bias, (BATCH, num_heads, LEN_Q, LEN_K))
+    for mask in (None, random_mask(BATCH, LEN_Q, LEN_K)):
+        expected = oracles.multi_head_attention(
+            *inputs(), given, num_heads, mask, num_kv_heads, bias=lambda head: full[:, head]
+        )
+        result = layer(*inputs(), mask, bias=bias)
+        assert result.weights.shape == full.shape
+        assert_close(result, expected)
+
+
+@grouped
+def test_a_bias_can_mask_for_each_head(num_heads, num_kv_heads):
+    given = grouped_parameters(num_heads, num_kv_heads)
+    layer = MultiHeadAttention(**given, num_heads=num_heads, num_kv_heads=num_kv_heads)
+    mask = random_mask(BATCH, num_heads, LEN_Q, LEN_K)
+    query, key, value = inputs()
+    weights = layer(query, key, value, bias=np.where(mask, 0, -np.inf)).weights
+    np.testing.assert_array_equal(weights > 0, mask)
+
+
+def test_the_verbs_are_the_steps_of_a_call():
+    given = grouped_parameters(6, 2)
+    layer = MultiHeadAttention(**given, num_heads=6, num_kv_heads=2)
+    query, key, value = inputs()
+    for verb, x, letter, heads in (
+        (layer.queries, query, "q", 6),
+        (layer.keys, key, "k", 2),
+        (layer.values, value, "v", 2),
+    ):
+        found = verb(x)
+        columns = oracles.matmul(x, given[f"w_{letter}"]) + given[f"b_{letter}"]
+        size = columns.shape[-1] // heads
+        assert found.shape == (BATCH, heads, x.shape[-2], size)
+        for head in range(heads):
+            expected = columns[..., head * size : (head + 1) * size]
+            np.testing.assert_allclose(found[:, head], expected, rtol=1e-10, atol=1e-12)
+    heads = normal(BATCH, 6, LEN_Q, VALUE_DIM)
+    side_by_side = np.concatenate([heads[:, head] for head in range(6)], axis=-1)
+    expected = oracles.matmul(side_by_side, given["w_o"]) + given["b_o"]
+    np.testing.assert_allclose(layer.combine(heads), expected, rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("given_dtype", "expected"),
+    [(np.float16, np.float16), (np.float32, np.float32), (np.int32, np.float64)],
+)
+def test_the_verbs_keep_the_dtype(given_dtype, expected):
+    layer = MultiHeadAttention.init(np.random.default_rng(0), 46, 2, dtype=np.float16)
+    x = (900 * normal(LEN_Q, 46)).astype(given_dtype)
+    before = x.tobytes()
+    for verb, argument in (
+        (layer.queries, x),
+        (layer.keys, x),
+        (layer.values, x),
+        (layer.combine, split_heads(x, 2)),
+    ):
+        found = verb(argument)
+        assert found.dtype == expected
+        with np.errstate(over="ignore"):  # float16 is computed in float32, not before it
+            exact = verb(argument.astype(np.float32)).astype(expected)
+        np.testing.assert_allclose(found, exact, rtol=1e-3 if expected == np.float64 else 0)
+    assert x.tobytes() == before
+
+
+@pytest.mark.parametrize(("verb", "letter"), [("queries", "q"), ("keys", "k"), ("values", "v")])
+def test_what_does_not_fit_a_projection_is_named(verb, letter):
+    layer = MultiHeadAttention(**grouped_parameters(6, 2), num_heads=6, num_kv_heads=2)
+    size = layer.__dict__[f"w_{letter}"].shape
+    message = (
+        f"w_{letter} must have 2 axes and one row for each of the 3 features of x, got shape {size}"
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        getattr(layer, verb)(np.ones((LEN_Q, 3)))
+    with pytest.raises(ValueError, match=r"^x must have at least 2 axes .* got shape \(3,\)$"):
+        getattr(layer, verb)(np.ones(3))
+    with pytest.raises(TypeError, match=r"^x must hold real numbers, got dtype complex128$"):
+        getattr(layer, verb)(np.ones((LEN_Q, size[0]), complex))
+
+
+@pytest.mark.parametrize("shape", [(6, VALUE_DIM), (5, LEN_Q, VALUE_DIM), (6, LEN_Q, HEAD_DIM)])
+def test_heads_that_cannot_be_combined_are_named(shape):
+    layer = MultiHeadAttention(**grouped_parameters(6, 2), num_heads=6, num_kv_heads=2)
+    message = f"heads must have shape (..., 6, len, 29), got {shape}"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        layer.combine(np.ones(shape))
+    with pytest.raises(TypeError, match=r"^heads must hold real numbers, got dtype complex128$"):
+        layer.combine(np.ones((6, LEN_Q, VALUE_DIM), complex))
+
+
+@pytest.mark.parametrize(
+    ("num_kv_heads", "message"),
+    [
+        (4, "num_heads (6) must be divisible by num_kv_heads (4)"),
+        (12, "num_heads (6) must be divisible by num_kv_heads (12)"),
+        (0, "num_kv_heads (0) must be at least 1"),
+        (-2, "num_kv_heads (-2) must be at least 1"),
+    ],
+)
+def test_a_number_of_kv_heads_that_does_not_divide_is_named(num_kv_heads, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        MultiHeadAttention.init(np.random.default_rng(0), 12, 6, num_kv_heads)
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        MultiHeadAttention(**grouped_parameters(6, 6), num_heads=6, num_kv_heads=num_kv_heads)
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "message"),
+    [
+        ("w_k", (D_K, 138), "w_k must have shape (13, 46), got (13, 138)"),
+        ("w_v", (D_V, 57), "the columns of w_v (57) must be divisible by num_kv_heads (2)"),
+        ("w_o", (58, D_OUT), "w_o must have shape (174, 19), got (58, 19)"),
+    ],
+)
+def test_matrices_of_grouped_heads_that_do_not_fit_are_named(name, shape, message):
+    given = {key: array for key, array in grouped_parameters(6, 2).items() if key[0] == "w"}
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        MultiHeadAttention(**given | {name: np.ones(shape)}, num_heads=6, num_kv_heads=2)
+
+
+@pytest.mark.parametrize("name", ["w_q", "w_o", "b_k", "b_o"])
+def test_parameters_of_no_real_numbers_are_refused(name):
+    given = parameters()
+    given[name] = given[name].astype(complex)
+    message = f"{name} must hold real numbers, got dtype complex128"
+    with pytest.raises(TypeError, match=f"^{message}$"):
+        MultiHeadAttention(**given, num_heads=NUM_HEADS)
+
+
+@pytest.mark.parametrize("name", ["num_heads", "num_kv_heads"])
+def test_a_number_of_heads_is_an_integer(name):
+    with pytest.raises(TypeError, match="integer"):
+        MultiHeadAttention(**parameters(), **{"num_heads": 2, name: 2.0})
+
+
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [
+        ((BATCH, LEN_Q, LEN_K), "(3, 5, 7)"),
+        ((LEN_K, LEN_Q), "(7, 5)"),
+        ((31, NUM_HEADS, LEN_Q, LEN_K), "(31, 2, 5, 7)"),
+    ],
+)
+def test_a_bias_of_the_scores_that_does_not_broadcast_is_named(shape, message):
+    layer = MultiHeadAttention(**parameters(), num_heads=NUM_HEADS)
+    expected = re.escape(
+        f"bias of shape {message} must broadcast to (..., num_heads, len_q, len_k) = (3, 2, 5, 7)"
+    )
+    with pytest.raises(ValueError, match=f"^{expected}$"):
+        layer(*inputs(), bias=np.zeros(shape))
+    with pytest.raises(TypeError, match=r"^bias must hold numbers, .* as mask$"):
+        layer(*inputs(), bias=np.ones((LEN_Q, LEN_K), bool))
+
+
+# --- Put between the steps from outside -------------------------------------------------
+
+
+def attend_outside(layer, queries, keys, values, mask=None, bias=None):
+    """Attend with what the verbs gave, each query head with its group's keys and values."""
+    share = queries.shape[-3] // keys.shape[-3]
+    keys, values = (np.repeat(x, share, axis=-3) for x in (keys, values))
+    heads, weights = scaled_dot_product_attention(queries, keys, values, mask, bias=bias)
+    return layer.combine(heads), weights
+
+
+def self_layer(num_heads, num_kv_heads, head_dim=6):
+    """Make a layer for self-attention, and its parameters."""
+    sizes = {
+        "q": (D_Q, num_heads * head_dim),
+        "k": (D_Q, num_kv_heads * head_dim),
+        "v": (D_Q, num_kv_heads * VALUE_DIM),
+        "o": (num_heads * VALUE_DIM, D_OUT),
+    }
+    given = {f"w_{letter}": normal(*size) / size[0] ** 0.5 for letter, size in sizes.items()}
+    given |= {f"b_{letter}": normal(size[1]) for letter, size in sizes.items()}
+    return MultiHeadAttention(**given, num_heads=num_heads, num_kv_heads=num_kv_heads), given
+
+
+def rotary(x, positions):
+    """Turn pairs of neighbouring numbers by complex multiplication: (..., len, head_dim)."""
+    frequencies = 10000.0 ** (-np.arange(0, x.shape[-1], 2) / x.shape[-1])
+    turns = np.exp(1j * np.multiply.outer(positions, frequencies))  # (len, head_dim/2)
+    turned = (x[..., 0::2] + 1j * x[..., 1::2]) * turns
+    return np.stack([turned.real, turned.imag], axis=-1).reshape(x.shape)
+
+
+@grouped
+def test_rotary_positions_from_outside(num_heads, num_kv_heads):
+    layer, given = self_layer(num_heads, num_kv_heads)
+    x, mask = normal(BATCH, LEN_K, D_Q), causal_mask(LEN_K)
+
+    def call(first):
+        positions = np.arange(first, first + LEN_K)
+        queries, keys = (rotary(heads, positions) for heads in (layer.queries(x), layer.keys(x)))
+        return attend_outside(layer, queries, keys, layer.values(x), mask)
+
+    def turn(heads):
+        turned = np.empty(heads.shape)
+        for *at, position in np.ndindex(*heads.shape[:-1]):
+            turned[(*at, position)] = oracles.rotated(heads[(*at, position)], position)
+        return turned
+
+    expected = oracles.multi_head_attention(
+        x, x, x, given, num_heads, mask, num_kv_heads, turn=turn
+    )
+    for first in (0, 1, 97):  # only distances count
+        output, weights = call(first)
+        np.testing.assert_allclose(weights, expected[1], rtol=1e-8)
+        np.testing.assert_allclose(output, expected[0], rtol=1e-8, atol=1e-9)
+    assert np.abs(layer(x, mask=mask).weights - expected[1]).max() > 0.01
+
+
+@grouped
+def test_alibi_from_outside(num_heads, num_kv_heads):
+    layer, given = self_layer(num_heads, num_kv_heads)
+    x, mask = normal(BATCH, LEN_K, D_Q), causal_mask(LEN_K)
+    slopes = 2.0 ** (-8 * np.arange(1, num_heads + 1) / num_heads)
+    distance = np.arange(LEN_K)[:, None] - np.arange(LEN_K)  # (len, len)
+    bias = -slopes[:, None, None] * distance  # (num_heads, len, len)
+
+    def alibi(head):
+        slope = 2 ** (-8 * (head + 1) / num_heads)
+        return [[-slope * (i - j) for j in range(LEN_K)] for i in range(LEN_K)]
+
+    expected = oracles.multi_head_attention(
+        x, x, x, given, num_heads, mask, num_kv_heads, bias=alibi
+    )
+    assert_close(layer(x, mask=mask, bias=bias), expected)
+    outside = attend_outside(
+        layer, layer.queries(x), layer.keys(x), layer.values(x), mask, bias=bias
+    )
+    assert_close(AttentionOutput(*outside), expected)
+
+
+@grouped
+def test_a_cache_from_outside(num_heads, num_kv_heads):
+    layer, given = self_layer(num_heads, num_kv_heads)
+    x = normal(BATCH, LEN_K, D_Q)
+    keys = np.empty((BATCH, num_kv_heads, 0, layer.w_k.shape[1] // num_kv_heads))
+    values = np.empty((BATCH, num_kv_heads, 0, VALUE_DIM))
+    full = layer(x, mask=causal_mask(LEN_K))
+    assert_close(
+        full,
+        oracles.multi_head_attention(x, x, x, given, num_heads, causal_mask(LEN_K), num_kv_heads),
+    )
+    for position in range(LEN_K):
+        token = x[:, position : position + 1]
+        keys = np.concatenate([keys, layer.keys(token)], axis=-2)
+        values = np.concatenate([values, layer.values(token)], axis=-2)
+        output, weights = attend_outside(layer, layer.queries(token), keys, values)
+        np.testing.assert_allclose(output[:, 0], full.output[:, position], rtol=1e-10, atol=1e-12)
+        seen = full.weights[:, :, position, : position + 1]
+        np.testing.assert_allclose(weights[:, :, 0], seen, rtol=1e-10)
+
+
 # --- MultiHeadAttention.init --------------------------------------------------------
+
+
+def test_init_draws_the_numbers_it_always_drew():
+    # The chapters' stored outputs are made of them.
+    bound = (3 / 6) ** 0.5
+    drawn = np.random.default_rng(7).uniform(-bound, bound, size=(4, 6, 6))
+    layer = MultiHeadAttention.init(np.random.default_rng(7), 6, 3)
+    for name, expected in zip(("w_q", "w_k", "w_v", "w_o"), drawn, strict=True):
+        np.testing.assert_array_equal(getattr(layer, name), expected, strict=True)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, "float64"])
+def test_init_draws_in_the_dtype_asked_for(dtype):
+    layer = MultiHeadAttention.init(np.random.default_rng(0), 12, 6, 2, dtype)
+    double = MultiHeadAttention.init(np.random.default_rng(0), 12, 6, num_kv_heads=2)
+    for letter in "qkvo":
+        weight, bias = getattr(layer, f"w_{letter}"), getattr(layer, f"b_{letter}")
+        assert weight.dtype == bias.dtype == np.dtype(dtype)
+        np.testing.assert_array_equal(weight, getattr(double, f"w_{letter}").astype(dtype))
+
+
+def test_a_layer_of_single_precision_computes_in_it(monkeypatch):
+    layer = MultiHeadAttention.init(np.random.default_rng(0), 12, 6, 2, np.float32)
+    seen = []
+    monkeypatch.setattr(np, "exp", lambda x, out: seen.append(x.dtype) or np.expm1(x, out=out))
+    layer(normal(LEN_Q, 12).astype(np.float32))
+    assert seen == [np.float32]
+
+
+@pytest.mark.parametrize("dtype", [np.int64, complex, bool])
+def test_init_draws_floats(dtype):
+    message = f"^dtype must be one of floats, got {np.dtype(dtype)}$"
+    with pytest.raises(TypeError, match=f"^{message}"):
+        MultiHeadAttention.init(np.random.default_rng(0), 12, 6, dtype=dtype)
+
+
+@pytest.mark.parametrize("num_kv_heads", [None, 1, 2, 3, 6])
+def test_init_makes_square_matrices_and_narrow_ones(num_kv_heads):
+    layer = MultiHeadAttention.init(np.random.default_rng(0), 12, 6, num_kv_heads)
+    assert (layer.num_heads, layer.num_kv_heads) == (6, num_kv_heads)
+    kv_heads = 6 if num_kv_heads is None else num_kv_heads
+    assert layer.w_q.shape == layer.w_o.shape == (12, 12)
+    assert layer.w_k.shape == layer.w_v.shape == (12, 2 * kv_heads)
+    assert layer(normal(LEN_Q, 12)).weights.shape == (6, LEN_Q, LEN_Q)
 
 
 def test_init_is_made_from_the_generator_alone():
@@ -469,14 +864,14 @@ def test_init_names_heads_that_do_not_divide():
     [(10, 0, r"num_heads \(0\)"), (0, 2, r"d_model \(0\)"), (-4, 2, r"d_model \(-4\)")],
 )
 def test_init_names_sizes_below_one(d_model, num_heads, message):
-    with pytest.raises(ValueError, match=f"{message} must be at least 1"):
+    with pytest.raises(ValueError, match=f"^{message} must be at least 1"):
         MultiHeadAttention.init(np.random.default_rng(0), d_model, num_heads)
 
 
 @pytest.mark.parametrize("rng", [0, None, np.random, np.random.RandomState(0)])
 def test_init_takes_a_generator_only(rng):
     message = f"rng must be a numpy.random.Generator, got {type(rng).__name__}"
-    with pytest.raises(TypeError, match=message):
+    with pytest.raises(TypeError, match=f"^{message}"):
         MultiHeadAttention.init(rng, 10, 2)
 
 

@@ -13,11 +13,14 @@ import venv
 from importlib.metadata import distributions
 from pathlib import Path
 
+import matplotlib as mpl
+import matplotlib.pyplot as plt
 import pytest
 from packaging.specifiers import SpecifierSet
 
 import attnbook
 from attnbook import MultiHeadAttention
+from tests.package import reader_code
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -45,7 +48,8 @@ def public(kind):
 
 FUNCTIONS, CLASSES = public(inspect.isfunction), public(inspect.isclass)
 METHODS = {
-    f"MultiHeadAttention.{name}": getattr(MultiHeadAttention, name) for name in ("init", "__call__")
+    f"MultiHeadAttention.{name}": getattr(MultiHeadAttention, name)
+    for name in ("init", "__call__", "queries", "keys", "values", "combine")
 }
 
 
@@ -82,6 +86,25 @@ def test_the_package_says_that_it_is_typed():
 
 def test_the_version_is_a_version():
     assert re.fullmatch(r"\d+\.\d+\.\d+", attnbook.__version__)
+
+
+def test_a_reader_s_code_runs(capsys):
+    functions = inspect.getmembers(reader_code, inspect.isfunction)
+    own = [function for _, function in functions if function.__module__ == reader_code.__name__]
+    calls = [function for function in own if not inspect.signature(function).parameters]
+    assert len(calls) == 7
+    with mpl.rc_context({"backend": "Agg"}):
+        for call in calls:
+            call()
+    plt.close("all")
+    assert "softmax: correct" in capsys.readouterr().out
+
+
+def test_a_reader_s_code_calls_all_there_is():
+    source = inspect.getsource(reader_code)
+    for name in [path.rsplit(".", 1)[1] for path in FUNCTIONS | METHODS]:
+        called = {"__call__": "layer", "examine": "check", "init": "MultiHeadAttention.init"}
+        assert re.search(rf"\b{called.get(name, name)}\(", source), name
 
 
 # --- Docstrings -----------------------------------------------------------------------

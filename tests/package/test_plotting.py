@@ -82,6 +82,23 @@ def bars(figure):
     return [ax for ax in figure.axes if ax.get_label() == "<colorbar>"]
 
 
+# --- Sizes, when no axes are given -----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("draw", "size"),
+    [
+        (lambda: attention_heatmap(WEIGHTS), (1.6 + 0.45 * LEN_K, 1.1 + 0.45 * LEN_Q)),
+        (lambda: head_grid(HEADS)[0], (2 * 4 + 0.6, 2 * 2)),
+        (lambda: head_grid(HEADS, num_columns=3)[0], (2 * 3 + 0.6, 2 * 3)),
+        (lambda: head_grid(HEADS[:2])[0], (2 * 2 + 0.6, 2)),
+        (lambda: number_grid(WEIGHTS), (0.7 * LEN_K, 0.7 * LEN_Q)),
+    ],
+)
+def test_a_figure_is_as_large_as_its_cells_need(draw, size):
+    assert draw().figure.get_size_inches() == pytest.approx(size)
+
+
 # --- attention_heatmap --------------------------------------------------------------
 
 

@@ -1,0 +1,116 @@
+"""Examine an answer to an exercise on all its cases."""
+
+from __future__ import annotations
+
+import copy
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from attnbook.exercises.exercise import Array, Exercise, Function, Inputs, WrongAnswer
+from attnbook.exercises.symptoms import (
+    describe,
+    describe_error,
+    describe_numbers_for_booleans,
+    same,
+    to_arrays,
+)
+
+
+def examine(name: str, exercise: Exercise, answer: Function, rng: np.random.Generator) -> None:
+    """Raise WrongAnswer, with a hint at the likely cause, unless an answer is right on all cases.
+
+    Parameters
+    ----------
+    name : str, which begins the message
+    exercise : Exercise
+    answer : callable
+    rng : numpy.random.Generator, from which the inputs are drawn
+
+    Raises
+    ------
+    WrongAnswer
+        On the first case where the answer is wrong.
+
+    Examples
+    --------
+    >>> double = Exercise(
+    ...     call="double(x)",
+    ...     reference=lambda x: 2 * x,
+    ...     cases=lambda rng: [({"x": rng.standard_normal(3)}, "Is it twice as much?")],
+    ...     mistakes={"this is the square.": np.square},
+    ... )
+    >>> examine("double", double, np.square, np.random.default_rng(1))
+    Traceback (most recent call last):
+    attnbook.exercises.exercise.WrongAnswer: double: this is the square.
+    """
+    passed: list[Inputs] = []
+    for arguments, hint in exercise.cases(rng):
+        problem = _problem(exercise, answer, arguments, hint, passed)
+        if problem:
+            raise WrongAnswer(f"{name}: {problem}")
+        passed.append(arguments)
+
+
+def _problem(
+    exercise: Exercise,
+    answer: Function,
+    arguments: Inputs,
+    hint: str,
+    passed: Sequence[Inputs] = (),
+) -> str | None:
+    """Return what is wrong with an answer on one set of arguments, or None.
+
+    ``passed`` holds the arguments on which the answer was right.
+    """
+    given = copy.deepcopy(arguments)
+    alike = functools.partial(same, exact_zeros=exercise.rows_sum_to_one)
+    with np.errstate(all="ignore"):
+        try:
+            result = answer(*given.values())
+        except Exception as error:
+            return describe_error(exercise, answer, arguments, error, hint)
+        for argument in given:
+            if not _equal(given[argument], arguments[argument]):
+                return f"the argument {argument} was changed in place: work on a copy."
+        expected = _run(exercise, exercise.reference, arguments)
+        got = to_arrays(result, len(exercise.returns))
+        if alike(got, expected):
+            return describe_numbers_for_booleans(result) if exercise.boolean else None
+        for mistake, wrong in exercise.mistakes.items():
+            if _explains(exercise, wrong, got, arguments, passed, alike):
+                return mistake
+        return describe(exercise, result, expected, hint)
+
+
+def _equal(given: Any, original: Any) -> bool:
+    """Tell whether an argument is as it was; a function is, since its copy is itself."""
+    return given is original or np.array_equal(given, original, equal_nan=True)
+
+
+def _explains(
+    exercise: Exercise,
+    wrong: Function,
+    got: tuple[Array, ...] | None,
+    arguments: Inputs,
+    passed: Sequence[Inputs],
+    alike: Function,
+) -> bool:
+    """Tell whether a mistake gives the same result, and none that the answer did not give before.
+
+    A mistake that shows on inputs where the answer was right is not the one it makes.
+    """
+    try:
+        return alike(got, _run(exercise, wrong, arguments)) and all(
+            alike(_run(exercise, wrong, earlier), _run(exercise, exercise.reference, earlier))
+            for earlier in passed
+        )
+    except ValueError:  # the mistake does not fit these shapes: it would have raised an error
+        return False
+
+
+def _run(exercise: Exercise, function: Function, arguments: Inputs) -> Any:
+    result = function(*copy.deepcopy(arguments).values())
+    return to_arrays(result, len(exercise.returns))

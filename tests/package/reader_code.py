@@ -1,0 +1,143 @@
+"""What a reader writes with attnbook: `mypy --strict` reads it, and a test runs it.
+
+Every public function is called; `assert_type` says what a reader may rely on without a check.
+"""
+
+from typing import Any, assert_type
+
+import numpy as np
+from matplotlib.axes import Axes
+from numpy.typing import NDArray
+
+from attnbook import (
+    AttentionOutput,
+    MultiHeadAttention,
+    ScoreStatistics,
+    Spread,
+    additive_attention,
+    causal_mask,
+    cross_attention,
+    effective_keys,
+    entropy,
+    exercises,
+    influence,
+    merge_heads,
+    padding_mask,
+    plotting,
+    pretrained,
+    rank_correlation,
+    relative_rotation,
+    scaled_dot_product_attention,
+    score_statistics,
+    self_attention,
+    sinusoidal_encoding,
+    softmax,
+    split_heads,
+)
+
+rng = np.random.default_rng(0)
+x = rng.standard_normal((5, 8))
+memory = rng.standard_normal((2, 7, 8)).astype(np.float32)
+w = rng.standard_normal((8, 8))
+
+
+def attend_in_each_way() -> None:
+    output, weights = scaled_dot_product_attention(x, x, x, causal_mask(5))
+    assert_type(output, NDArray[np.floating[Any]])
+    assert_type(weights, NDArray[np.floating[Any]])
+    print((output - x).std(), weights.argmax(axis=-1), weights[..., -1, :])
+
+    distance = np.subtract.outer(np.arange(5), np.arange(5))
+    result = scaled_dot_product_attention(x, x, x, bias=-0.5 * distance, scale=1.0)
+    assert_type(result, AttentionOutput)
+    assert_type(result.output, NDArray[np.floating[Any]])
+    scaled_dot_product_attention([[1]], [[0], [2]], [[4], [8]], [[True, False]])
+
+    additive_attention(x, memory, memory, w, w, rng.standard_normal(8), padding_mask([3, 7]))
+    self_attention(x, w, w, w, mask=causal_mask(5))
+    cross_attention(x, memory, w, w, w)
+    assert_type(softmax([0.0, 1.0], axis=0), NDArray[np.floating[Any]])
+
+
+def build_a_layer() -> NDArray[np.floating[Any]]:
+    layer = MultiHeadAttention.init(rng, 8, 4, num_kv_heads=2, dtype=np.float32)
+    same = MultiHeadAttention(
+        w_q=layer.w_q,
+        w_k=layer.w_k,
+        w_v=layer.w_v,
+        w_o=w.tolist(),
+        num_heads=layer.num_heads,
+        num_kv_heads=layer.num_kv_heads,
+        b_o=[0.0] * 8,
+    )
+    assert_type(same.b_q + 1, NDArray[np.floating[Any]])
+    assert_type(same.num_kv_heads, int | None)
+
+    output, weights = layer(x, mask=causal_mask(5), bias=np.zeros((4, 5, 5)))
+    print(layer(x, memory, memory, padding_mask([3, 7])).weights.mean(axis=-3), weights.shape)
+
+    # By hand: what rotary, a cache or a bias is put in between.
+    queries, keys, values = layer.queries(x), layer.keys(x), layer.values(x)
+    assert_type(queries, NDArray[np.floating[Any]])
+    keys = np.concatenate([keys, layer.keys(x[:1])], axis=-2)
+    values = np.concatenate([values, layer.values(x[:1])], axis=-2)
+    share = queries.shape[-3] // keys.shape[-3]
+    keys, values = (np.repeat(part, share, axis=-3) for part in (keys, values))
+    heads, _ = scaled_dot_product_attention(queries, keys, values)
+    return layer.combine(heads) + output
+
+
+def my_heads(tokens: NDArray[np.float64]) -> NDArray[np.float64]:
+    heads = split_heads(tokens, 2)
+    return np.asarray(merge_heads(heads), np.float64)
+
+
+def measure() -> float:
+    weights = softmax(x @ x.T)
+    print(entropy(weights).mean(), effective_keys(weights, axis=-1).max())
+    statistics = score_statistics(x, x, scale=0.5)
+    assert_type(statistics, ScoreStatistics)
+    assert_type(statistics.before, Spread)
+    print(influence(lambda tokens: self_attention(tokens, w, w, w).output, x, rng).all())
+    print(influence(my_heads, x, rng).tolist())
+    return statistics.after.std + rank_correlation([1, 2, 3], weights[0, :3])
+
+
+def place_tokens() -> NDArray[np.float64]:
+    encoding = sinusoidal_encoding(5, 8, base=100)
+    return x + encoding @ relative_rotation(-1.5, 8).T
+
+
+def look_at_a_trained_model() -> None:
+    sentence = pretrained.sentences()[0]
+    where = pretrained.tokens(sentence).index("it")
+    states = pretrained.hidden_states(sentence, layer=3)
+    head = pretrained.head_projections(3, 1)
+    attention = scaled_dot_product_attention(
+        states @ head.w_q + head.b_q, states @ head.w_k + head.b_k, states @ head.w_v + head.b_v
+    )
+    recorded = pretrained.recorded_weights(sentence)[3, 1]
+    print(np.abs(attention.weights - recorded).max(), recorded[where], pretrained.position_table())
+    print(pretrained.multi_head_attention(3)(states).output.shape)
+
+
+def draw() -> Axes:
+    plotting.use_style()
+    weights = softmax(x @ x.T)
+    labels = ["I", "saw", "it", "once", "."]
+    plotting.attention_heatmap(weights, labels, labels, mask=causal_mask(5), annotate=True)
+    axes = plotting.head_grid(np.stack([weights] * 3), labels, labels, num_columns=3)
+    print(plotting.weights_table(weights, labels, labels, digits=1), len(axes))
+    page = plotting.grid_page(8, 6, figsize=(4, 3))
+    plotting.place_grid(page, 1, 5, np.eye(2), title="w_q", fmt="{:.1f}", color="#ffffff")
+    return plotting.number_grid(np.eye(3), title="identity")
+
+
+def my_softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    result: NDArray[np.float64] = exponentials / exponentials.sum(axis=-1, keepdims=True)
+    return result
+
+
+def check_an_answer() -> None:
+    exercises.check("softmax", my_softmax)

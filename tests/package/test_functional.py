@@ -351,6 +351,16 @@ def test_a_bias_equals_loops(shape, mask_shape):
     np.testing.assert_allclose(result.weights, expected[1], rtol=1e-10)
 
 
+def test_a_bias_may_add_leading_axes():
+    inputs = normal(LEN_Q, D_K), normal(LEN_K, D_K), normal(LEN_K, D_V)
+    bias = normal(2, LEN_Q, LEN_K)  # one for each of two heads, as ALiBi's
+    result = scaled_dot_product_attention(*inputs, bias=bias)
+    expected = oracles.dot_product_attention(*inputs, bias=bias)
+    assert result.output.shape == (2, LEN_Q, D_V)
+    np.testing.assert_allclose(result.output, expected[0], rtol=1e-10, atol=1e-13)
+    np.testing.assert_allclose(result.weights, expected[1], rtol=1e-10)
+
+
 def test_a_bias_of_minus_infinity_is_a_mask():
     inputs = normal(LEN_Q, D_K), normal(LEN_K, D_K), normal(LEN_K, D_V)
     mask, other = random_mask(LEN_Q, LEN_K), random_mask(LEN_Q, LEN_K, seed=1)

@@ -39,6 +39,12 @@ def test_the_first_position_is_zeros_and_ones():
     np.testing.assert_array_equal(first[1::2], 1)  # odd columns: cosine
 
 
+def test_a_base_may_be_below_one():
+    # base 1/16, d_model 4: frequencies 1 and 4.
+    expected = [math.sin(1), math.cos(1), math.sin(4), math.cos(4)]
+    np.testing.assert_allclose(sinusoidal_encoding(2, 4, base=1 / 16)[1], expected, atol=1e-15)
+
+
 def test_encoding_by_hand():
     # base 16, d_model 4: frequencies 1 and 16**(-1/2) = 1/4.
     rows = sinusoidal_encoding(3, 4, base=16)

@@ -27,7 +27,7 @@ export OMP_NUM_THREADS ?= 1
 # text. Jupyter Book sees no change in either, so the build forgets its cached runs, or its pages,
 # when their fingerprint changes.
 RUN_INPUTS  = $(shell find attnbook -type f -not -name '*.pyc') constraints.txt requirements.txt
-PAGE_INPUTS = $(shell find book/_ext book/_static book/_templates -type f -not -name '*.pyc') \
+PAGE_INPUTS = $(shell find book/_ext book/_static book/_theme -type f -not -name '*.pyc') \
               book/references.bib _config.yml
 
 # stage(name, what it does, command, what to do when it fails): one line on success; on failure

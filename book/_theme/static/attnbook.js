@@ -50,7 +50,7 @@ for (const box of document.querySelectorAll("article :is(pre, figure)")) {
   fits.observe(box);
 }
 for (const box of document.querySelectorAll(
-  ".katex-display, .pst-scrollable-table-container, .text_markdown",
+  ".katex-display, .table-box, .text_markdown",
 )) box.tabIndex = 0;
 
 // The contents of the page follow the reader.
@@ -108,8 +108,4 @@ addEventListener("copy", (event) => {
   event.preventDefault();
 });
 
-if (location.protocol === "file:") {
-  root.classList.add("offline");
-  // Excerpts of the pages found would have to be fetched, which a browser refuses to a file.
-  DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
-}
+if (location.protocol === "file:") root.classList.add("offline");

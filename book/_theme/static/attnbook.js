@@ -37,6 +37,17 @@ addEventListener("keydown", (event) => {
   }
 });
 
+// A fresh page shows before all of it is laid out. The rest follows, a section at a time, when there
+// is nothing else to do: then the scroll bar is true, and a reload finds the place again.
+function layOut(sections) {
+  if (!sections.length) return root.classList.remove("in-parts");
+  sections.shift().style.contentVisibility = "visible";
+  (window.requestIdleCallback ?? setTimeout)(() => layOut(sections));
+}
+if (root.classList.contains("in-parts")) {
+  addEventListener("load", () => layOut([...document.querySelectorAll("article > section > section")]));
+}
+
 // What scrolls sideways can be reached and scrolled by keyboard. Code and figures that fit are no
 // stop on the way; formulas and tables stay one, since their fonts may come late and widen them.
 const fits = new ResizeObserver((entries) => {

@@ -37,15 +37,24 @@ addEventListener("keydown", (event) => {
   }
 });
 
-// A fresh page shows before all of it is laid out. The rest follows, a section at a time, when there
-// is nothing else to do: then the scroll bar is true, and a reload finds the place again.
-function layOut(sections) {
-  if (!sections.length) return root.classList.remove("in-parts");
-  sections.shift().style.contentVisibility = "visible";
-  (window.requestIdleCallback ?? setTimeout)(() => layOut(sections));
-}
-if (root.classList.contains("in-parts")) {
-  addEventListener("load", () => layOut([...document.querySelectorAll("article > section > section")]));
+// A fresh page lays out what is out of sight when it comes near, so a place on it is no number of
+// pixels: who reloads it or comes back finds the same block at the same height.
+const blocks = [...document.querySelectorAll("article section > :not(section)")];
+const place = `place on ${location.pathname}`;
+const topOf = (block) => block.getBoundingClientRect().top;
+addEventListener("pagehide", () => {
+  const index = blocks.findIndex(
+    (block) => block.checkVisibility({ contentVisibilityAuto: true }) && topOf(block) > 0,
+  );
+  try { sessionStorage[place] = JSON.stringify([index, topOf(blocks[index])]); } catch (denied) { /* forgotten, then */ }
+});
+if (/reload|back/.test(performance.getEntriesByType("navigation")[0]?.type)) {
+  history.scrollRestoration = "manual";
+  try {
+    const [index, top] = JSON.parse(sessionStorage[place]);
+    scrollBy(0, topOf(blocks[index]) - top);
+  } catch (forgotten) { /* at the top, then */ }
+  addEventListener("load", () => setTimeout(() => { history.scrollRestoration = "auto"; }));
 }
 
 // What scrolls sideways can be reached and scrolled by keyboard. Code and figures that fit are no

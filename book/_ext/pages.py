@@ -1,4 +1,4 @@
-"""What pages need and Sphinx lacks: sized pictures, plain folds, tables that scroll, a sitemap."""
+"""What pages need and Sphinx lacks: sized pictures, folds, tables, a sitemap."""
 
 import re
 from html import escape

@@ -1,46 +1,17 @@
-"""What pages need and the theme lacks: sized pictures, plain folds, few files."""
+"""What pages need and Sphinx lacks: sized pictures, folds, tables, a sitemap."""
 
 import re
-import shutil
 from html import escape
 from pathlib import Path
 
 from docutils import nodes
 from myst_nb.sphinx_ import HideCodeCellNode
 from quiz import quiz_choice
-from sphinx import addnodes
 from sphinx.util.images import get_image_size
 from sphinx.writers.html5 import HTML5Translator
 from sphinx_exercise.nodes import solution_node
 
-# The theme brings 0.4 MB of styles and 2 MB of scripts; our templates use these.
-STYLES = [
-    "_static/pygments.css",
-    "_static/katex/katex.min.css",
-    "_static/attnbook.css",
-]
-SCRIPTS = [
-    "documentation_options.js",
-    "doctools.js",
-    "sphinx_highlight.js",
-    "clipboard.min.js",
-    "copybutton.js",
-    "attnbook.js",
-]
-UNUSED = [
-    "vendor",
-    "styles",
-    "locales",
-    "scripts",
-    "*.html",
-    "mystnb.*.css",
-    "*thebe*",
-    "*design*",
-]
 POINT = 96 / 72  # CSS pixels: Matplotlib's pictures are measured in points
-# The column of text: its width and a row's height in pixels, characters to a row,
-# and the height of a row of code in rows of text.
-WIDTH, ROW, CHARACTERS, CODE = 736, 29, 68, 0.7
 
 
 def size_in_pixels(path):
@@ -64,38 +35,6 @@ def is_open(node):
     return "toggle-shown" in node.get("classes", [])
 
 
-def rows(section, srcdir):
-    """Guess how many rows of text a section is high; the stylesheet sizes a row.
-
-    Rather a few too many: what is higher than its place lies over the next section
-    for whoever looks at what is not shown yet, as Lighthouse does.
-    """
-    total = 0
-    for node in section.findall(lambda node: not isinstance(node, nodes.Text)):
-        fold = node
-        while fold and not (is_fold(fold) and not is_open(fold)):
-            fold = fold.parent
-        if fold:
-            total += (fold is node) * (
-                1.5 if isinstance(fold, quiz_choice) else 2.5
-            )
-        elif isinstance(
-            node, nodes.paragraph | nodes.caption | nodes.title | nodes.term
-        ):
-            total += len(node.astext()) // CHARACTERS + 1.8
-        elif isinstance(node, nodes.literal_block):
-            total += CODE * len(node.astext().splitlines()) + 1.7
-        elif isinstance(node, nodes.math_block | addnodes.desc_signature):
-            total += 5
-        elif isinstance(node, nodes.image):
-            width, height = size_in_pixels(Path(srcdir, node["uri"])) or (
-                WIDTH,
-                WIDTH,
-            )
-            total += height * min(1, WIDTH / width) / ROW + 1.5
-    return round(total)
-
-
 class Translator(HTML5Translator):
     """Sphinx's own, with parts of a page that keep their place while they load."""
 
@@ -111,10 +50,8 @@ class Translator(HTML5Translator):
     def starttag(self, node, tagname, suffix="\n", **attributes):
         if tagname == "img":
             attributes |= self.picture
-        elif tagname == "section" and isinstance(
-            node.parent.parent, nodes.document
-        ):
-            attributes["style"] = f"--rows: {rows(node, self.builder.srcdir)}"
+        if attributes.get("ROLE") == "heading":  # Sphinx does not say of what level
+            attributes["ARIA-LEVEL"] = "2"
         return super().starttag(node, tagname, suffix, **attributes)
 
     def visit_admonition(self, node, name=""):
@@ -137,11 +74,13 @@ class Translator(HTML5Translator):
         self.body.append(f"{escape(node.astext())}</summary>\n")
         raise nodes.SkipNode
 
-    def visit_raw(self, node):
-        # Jupyter Book adds settings for Thebe, which this book does not use.
-        if "x-thebe-config" in node.astext() or "kernelName =" in node.astext():
-            raise nodes.SkipNode
-        super().visit_raw(node)
+    def visit_table(self, node):
+        self.body.append('<div class="table-box">\n')
+        super().visit_table(node)
+
+    def depart_table(self, node):
+        super().depart_table(node)
+        self.body.append("</div>\n")
 
     def visit_citation(self, node):
         # Docutils gives a role that ARIA has withdrawn.
@@ -170,20 +109,10 @@ def close_fold(translator, node):
     translator.body.append("</details>\n")
 
 
-def add_to_page(app, pagename, templatename, context, doctree):
-    """Give the templates what they ask for."""
-    context["styles_used"] = STYLES
-    context["scripts_used"] = SCRIPTS
-    context["html_baseurl"] = app.config.html_baseurl
-
-
-def finish(app, exception):
-    """Drop what the theme copied and no page uses; list the pages for crawlers."""
+def list_pages(app, exception):
+    """List the pages for crawlers."""
     if exception:
         return
-    for name in UNUSED:
-        for path in Path(app.outdir, "_static").glob(name):
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
     base = app.config.html_baseurl
     pages = "".join(
         f"  <url><loc>{base}{app.builder.get_target_uri(page)}</loc></url>\n"
@@ -205,6 +134,5 @@ def setup(app):
     app.add_node(solution_node, override=True, html=(open_box, close_fold))
     app.setup_extension("myst_nb")
     app.add_node(HideCodeCellNode, override=True, html=(open_code, close_fold))
-    app.connect("html-page-context", add_to_page, priority=900)
-    app.connect("build-finished", finish)
+    app.connect("build-finished", list_pages)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -33,7 +33,11 @@ BY_HAND = {
 # What is imported and is a part of a package that is asked for.
 PARTS = {
     "ipykernel": ["jupyter_core", "matplotlib_inline", "traitlets"],
-    "jupyter-book": ["docutils", "markdown_it", "mdit_py_plugins", "myst_nb", "nbformat", "sphinx"],
+    "jupyter-book": [
+        *("docutils", "markdown_it", "mdit_py_plugins", "myst_nb", "nbformat", "sphinx"),
+        *("sphinx_copybutton", "sphinx_external_toc", "sphinx_ext_autodoc", "sphinx_ext_napoleon"),
+        "sphinxcontrib_bibtex",
+    ],
     "pytest": ["packaging"],
 }
 BROUGHT = {module: package for package, modules in PARTS.items() for module in modules}
@@ -151,13 +155,15 @@ def test_the_commands_and_options_that_are_used_are_asked_for():
         assert package in wanted
     assert {"jupyter-book", "matplotlib", "numpy", "nbval"} <= set(wanted)  # what the book is of
     settings = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["sphinx"]
-    brought = {"sphinx", "sphinxcontrib.bibtex"}  # by Jupyter Book
+    brought = set(PARTS["jupyter-book"])
     by = {module: set(map(normal, names)) for module, names in packages_distributions().items()}
-    for extension in settings["extra_extensions"]:
-        module = extension.partition(".")[0]
-        if module != "sphinx" and extension not in brought:
-            candidates = by[module] | {normal(extension)}
-            assert candidates & set(wanted), extension
+    extensions = {name.replace(".", "_"): name for name in settings["config"]["extensions"]}
+    ours = {path.stem for path in (ROOT / "book").glob("_*/*.py")}
+    assert {"sphinx_exercise", "sphinx_proof", "sphinxcontrib_katex"} <= extensions.keys()
+    for name in extensions.keys() - ours - brought:
+        module = extensions[name].partition(".")[0]
+        candidates = by.get(module, set()) if module != "sphinxcontrib" else set()
+        assert (candidates | {normal(extensions[name])}) & set(wanted), name
 
 
 def test_the_oldest_that_are_tested_are_the_lowest_that_are_allowed():

@@ -148,6 +148,40 @@ def test_side_panels_stand_beside_a_wide_page(page, address):
     assert top <= page.locator("#which-keys-may-a-query-see").bounding_box()["y"] < top + 50
 
 
+TOP = """() => {
+  const seen = (e) => e.checkVisibility({contentVisibilityAuto: true});
+  const block = [...document.querySelectorAll("article section > :not(section)")]
+    .find((e) => seen(e) && e.getBoundingClientRect().top > 0);
+  return [block.textContent.slice(0, 80), Math.round(block.getBoundingClientRect().top / 8)];
+}"""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("part", [0.3, 0.6, 0.9])
+def test_a_reload_and_the_way_back_find_the_place(page, address, part, width):
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto(f"{address}/{CHAPTER}")
+    page.evaluate(SETTLED)
+    page.evaluate(f"scrollTo(0, {part} * document.documentElement.scrollHeight)")
+    page.wait_for_timeout(300)  # what came near is laid out
+    place = page.evaluate(TOP)
+    for step in (page.reload, lambda: (page.goto(f"{address}/book/notation.html"), page.go_back())):
+        step()
+        page.evaluate(SETTLED)
+        page.wait_for_timeout(300)
+        assert page.evaluate(TOP) == place
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("anchor", ["two-tokens-by-hand", "what-does-it-cost", "in-practice"])
+def test_a_link_opens_a_chapter_at_its_section(page, address, anchor, width):
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto(f"{address}/{CHAPTER}#{anchor}")
+    page.evaluate(SETTLED)
+    bar = page.locator("header.top").bounding_box()["height"]
+    assert bar <= page.locator(f"#{anchor}").bounding_box()["y"] < bar + 50
+
+
 def test_folds_open_by_mouse_and_by_keyboard(page, address):
     page.goto(f"{address}/{CHAPTER}")
     solutions = page.locator("details.solution")

@@ -6,11 +6,13 @@ import os
 import re
 import struct
 import subprocess
+import sys
 import zipfile
 from functools import cache
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import nbformat
 import pytest
 import yaml
 from bs4 import BeautifulSoup
@@ -95,8 +97,6 @@ class TestPage:
         for formula in article(name).select(".math"):
             assert len(formula.select(".katex-mathml math")) == 1
             assert len(formula.select(".katex-html")) == 1
-        styles = [tag["href"] for tag in page(name).find_all("link", rel="stylesheet")]
-        assert any("katex.min.css" in style for style in styles)
 
 
 @pytest.mark.parametrize("name", CHAPTERS)
@@ -186,6 +186,28 @@ def test_the_sources_list_every_entry_of_the_bibliography():
     assert len(page("book/references").select(".citation")) == len(entries)
 
 
+def test_no_other_theme_is_in_the_site():
+    folders = {path.name for path in (SITE / "_static").iterdir() if path.is_dir()}
+    assert folders == {"fonts", "katex"}
+    other = re.compile(
+        r"sphinx[-_]book|pydata|bootstrap|fontawesome|thebe|togglebutton|design", re.I
+    )
+    files = [path.relative_to(SITE).as_posix() for path in SITE.glob("[!l]*/**/*")]
+    assert not [name for name in files if other.search(name)]
+    for path in ALL_PAGES:
+        tags = soup(path).find_all(["link", "script", "img"])
+        asked = [tag.get("href") or tag.get("src") or tag.get_text() for tag in tags]
+        assert not [text for text in asked if other.search(text)], path
+
+
+def linked(path):
+    """Return the names of a page's styles and scripts, in their order."""
+    styles = [tag["href"] for tag in soup(path).select("link[rel=stylesheet]")]
+    scripts = [tag["src"] for tag in soup(path).select("script[src]")]
+    assert all(tag.has_attr("defer") for tag in soup(path).select("script[src]"))
+    return [[urlsplit(url).path.rpartition("/")[2] for url in urls] for urls in (styles, scripts)]
+
+
 ALL_PAGES = sorted(
     path
     for path in SITE.rglob("*.html")
@@ -205,6 +227,88 @@ def test_every_page_says_what_it_is(path):
     assert "The Attention Book" in soup(path).title.get_text()
     assert 30 <= len(said(path, name="description")) <= 170
     assert soup(path).head.find("link", rel="icon")
+
+
+@pytest.mark.parametrize("path", ALL_PAGES, ids=lambda path: str(path.relative_to(SITE)))
+def test_every_page_links_the_styles_and_scripts_that_it_needs(path):
+    name = path.relative_to(SITE).with_suffix("").as_posix()
+    framed = bool(soup(path).find("article"))
+    assert framed == (name not in ("404", "index"))
+    code, formulas = (
+        bool(soup(path).select(f"article {sort}")) for sort in (".highlight", ".math")
+    )
+    found = name in PAGES or name == "search"  # where words that were searched for are marked
+    assert linked(path) == [
+        ["code.css"] * code + ["katex.min.css"] * formulas + ["attnbook.css"] * framed,
+        ["documentation_options.js", "doctools.js", "sphinx_highlight.js"] * found
+        + ["clipboard.min.js", "copybutton.js"] * code
+        + ["attnbook.js"] * framed
+        + ["search.js", "searchtools.js", "language_data.js", "searchindex.js"]
+        * (name == "search"),
+    ]
+
+
+CONF = """
+extensions = ["myst_nb", "attnbook_theme"]
+nb_execution_mode = "off"
+html_theme = "attnbook"
+html_sourcelink_suffix = ""
+html_theme_options = {
+    "repository": {"url": "https://github.com/someone/book", "branch": "new"},
+    "launch_buttons": {"notebook_interface": "jupyterlab", "binderhub_url": "https://hub.example",
+                        "colab_url": "https://lab.example"},
+}
+html_context = {"descriptions": {}, "default_description": ""}
+
+def bring_a_figure(app, pagename, templatename, context, doctree):
+    if pagename == "book/10-tenth":
+        app.add_css_file("figure.css")
+        app.add_js_file("figure.js", loading_method="defer")
+
+def setup(app):
+    app.add_js_file("everywhere.js")
+    app.connect("html-page-context", bring_a_figure)
+"""
+
+
+@pytest.fixture(scope="module")
+def small_site(tmp_path_factory):
+    """Build a book of another project: a tenth chapter with a figure of its own, and a page."""
+    folder = tmp_path_factory.mktemp("small")
+    (folder / "book").mkdir()
+    (folder / "conf.py").write_text(CONF, "utf-8")
+    (folder / "index.md").write_text(
+        "# Index\n```{toctree}\nbook/10-tenth\nbook/page\n```\n", "utf-8"
+    )
+    (folder / "book/page.md").write_text("# Page\n", "utf-8")
+    cell = nbformat.v4.new_markdown_cell("# Tenth\n", id="one")
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell]), folder / "book/10-tenth.ipynb")
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", str(folder), str(folder / "html")]
+    # Jupyter Book finds the theme by its `local_extensions`.
+    settings = os.environ | {"PYTHONPATH": str(ROOT / "book/_theme")}
+    subprocess.run(command, env=settings, check=True)
+    return folder / "html/book"
+
+
+def test_the_tenth_chapter_has_buttons_and_links_of_the_repository_that_is_set(small_site):
+    chapter, other = soup(small_site / "10-tenth.html"), soup(small_site / "page.html")
+    assert [a["href"] for a in chapter.select("#run a")] == [
+        "https://hub.example/v2/gh/someone/book/new?urlpath=lab/tree/book/10-tenth.ipynb",
+        "https://lab.example/github/someone/book/blob/new/book/10-tenth.ipynb",
+        "../lite/lab/index.html?path=10-tenth.ipynb",
+        "../_sources/book/10-tenth.ipynb",
+    ]
+    assert not other.select("#run")
+    links = {a.get_text(): a["href"] for a in other.select(".after a")}
+    assert links["Edit this page"] == "https://github.com/someone/book/edit/new/book/page.md"
+    assert links["Open an issue"].startswith("https://github.com/someone/book/issues/new?title=")
+
+
+def test_an_extension_brings_a_script_to_one_page_and_none_to_all(small_site):
+    shared = ["documentation_options.js", "doctools.js", "sphinx_highlight.js", "attnbook.js"]
+    assert linked(small_site / "page.html") == [["attnbook.css"], shared]
+    styles, scripts = linked(small_site / "10-tenth.html")
+    assert (styles, scripts) == (["attnbook.css", "figure.css"], [*shared, "figure.js"])
 
 
 @pytest.mark.parametrize("name", PAGES)

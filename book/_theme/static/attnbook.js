@@ -37,6 +37,26 @@ addEventListener("keydown", (event) => {
   }
 });
 
+// A fresh page lays out what is out of sight when it comes near, so a place on it is no number of
+// pixels: who reloads it or comes back finds the same block at the same height.
+const blocks = [...document.querySelectorAll("article section > :not(section)")];
+const place = `place on ${location.pathname}`;
+const topOf = (block) => block.getBoundingClientRect().top;
+addEventListener("pagehide", () => {
+  const index = blocks.findIndex(
+    (block) => block.checkVisibility({ contentVisibilityAuto: true }) && topOf(block) > 0,
+  );
+  try { sessionStorage[place] = JSON.stringify([index, topOf(blocks[index])]); } catch (denied) { /* forgotten, then */ }
+});
+if (/reload|back/.test(performance.getEntriesByType("navigation")[0]?.type)) {
+  history.scrollRestoration = "manual";
+  try {
+    const [index, top] = JSON.parse(sessionStorage[place]);
+    scrollBy(0, topOf(blocks[index]) - top);
+  } catch (forgotten) { /* at the top, then */ }
+  addEventListener("load", () => setTimeout(() => { history.scrollRestoration = "auto"; }));
+}
+
 // What scrolls sideways can be reached and scrolled by keyboard. Code and figures that fit are no
 // stop on the way; formulas and tables stay one, since their fonts may come late and widen them.
 const fits = new ResizeObserver((entries) => {
@@ -50,7 +70,7 @@ for (const box of document.querySelectorAll("article :is(pre, figure)")) {
   fits.observe(box);
 }
 for (const box of document.querySelectorAll(
-  ".katex-display, .pst-scrollable-table-container, .text_markdown",
+  ".katex-display, .table-box, .text_markdown",
 )) box.tabIndex = 0;
 
 // The contents of the page follow the reader.
@@ -108,8 +128,4 @@ addEventListener("copy", (event) => {
   event.preventDefault();
 });
 
-if (location.protocol === "file:") {
-  root.classList.add("offline");
-  // Excerpts of the pages found would have to be fetched, which a browser refuses to a file.
-  DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
-}
+if (location.protocol === "file:") root.classList.add("offline");

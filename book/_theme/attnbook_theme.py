@@ -1,0 +1,51 @@
+"""The frame of every page, a Sphinx theme: templates and files lie beside this one.
+
+A page links only what it needs. An extension that brings something of its own to a
+page, as a live figure does, adds it in a handler of *html-page-context*,
+with `app.add_css_file("figure.css")` and `app.add_js_file("figure.js",
+loading_method="defer")`; its files lie in a folder that is in `html_static_path`.
+"""
+
+from pathlib import Path
+
+from docutils import nodes
+
+FIRST, EARLY = 1, 100  # our handlers, before those of others, which have 500
+# Our styles: the look has the last word, before others' with 500.
+BASE, LOOK = 200, 400
+
+
+def start_page(app, pagename, templatename, context, doctree):
+    """Begin with nothing: what extensions ask for, they ask for on every page."""
+    context["css_files"].clear()
+    context["script_files"].clear()
+    context["html_baseurl"] = app.config.html_baseurl
+
+
+def link_what_it_needs(app, pagename, templatename, context, doctree):
+    def scripts(*names):
+        for name in names:
+            app.add_js_file(name, priority=BASE, loading_method="defer")
+
+    app.add_css_file("attnbook.css", priority=LOOK)
+    if doctree or pagename == "search":  # words that were searched for are marked
+        scripts("documentation_options.js", "doctools.js", "sphinx_highlight.js")
+    if doctree and any(doctree.findall(nodes.literal_block)):
+        app.add_css_file("code.css", priority=BASE)
+        scripts("clipboard.min.js", "copybutton.js")
+    if doctree and any(doctree.findall(is_formula)):
+        app.add_css_file(app.config.katex_css_path, priority=BASE)
+    scripts("attnbook.js")
+
+
+def is_formula(node):
+    return isinstance(node, nodes.math | nodes.math_block)
+
+
+def setup(app):
+    app.add_html_theme("attnbook", str(Path(__file__).parent))
+    app.connect("html-page-context", start_page, priority=FIRST)
+    app.connect("html-page-context", link_what_it_needs, priority=EARLY)
+    # Jupyter Book sets it always, also where nothing is loaded that reads it.
+    app.add_config_value("comments_config", {}, "")
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

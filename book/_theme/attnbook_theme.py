@@ -1,8 +1,8 @@
 """The frame of every page, a Sphinx theme: templates and files lie beside this one.
 
 A page links only what it needs. An extension that brings something of its own to a
-page, as a live figure does, adds it in a handler of *html-page-context*,
-with `app.add_css_file("figure.css")` and `app.add_js_file("figure.js",
+page, as a live figure does, adds it in a handler of *html-page-context*, with
+`app.add_css_file("figure.css")` and `app.add_js_file("figure.js",
 loading_method="defer")`; its files lie in a folder that is in `html_static_path`.
 """
 
@@ -11,8 +11,7 @@ from pathlib import Path
 from docutils import nodes
 
 FIRST, EARLY = 1, 100  # our handlers, before those of others, which have 500
-# Our styles: the look has the last word, before others' with 500.
-BASE, LOOK = 200, 400
+BASE, LOOK = 200, 400  # our files, before those of others, which have 500
 
 
 def start_page(app, pagename, templatename, context, doctree):

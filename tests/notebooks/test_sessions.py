@@ -48,16 +48,16 @@ def shown():
             cells = notebook.cells
             for each in snippets(chapter):
                 cells.insert(end_of(each.section, cells), nbformat.v4.new_code_cell(each.code))
-            chapter = len(cells)
+            length = len(cells)
             codes = [code for each in snippets(chapter) for code in variants(each.code, said)]
             cells += [nbformat.v4.new_code_cell(code) for code in codes]
             pasted = {each.code for each in snippets(chapter)}
             NotebookClient(
                 notebook, timeout=120, resources={"metadata": {"path": path.parent}}
             ).execute()
-            within = [cell for cell in cells[:chapter] if cell.source in pasted]
+            within = [cell for cell in cells[:length] if cell.source in pasted]
             assert len(within) == len(pasted)
-            done[chapter] = [(cell.source, cell.outputs) for cell in [*within, *cells[chapter:]]]
+            done[chapter] = [(cell.source, cell.outputs) for cell in [*within, *cells[length:]]]
         return done[chapter]
 
     return run

@@ -38,9 +38,13 @@ lite: book .venv-lite/wheels ## build the book that runs in the browser into _bu
 
 # Test
 
-test: lint test-package test-notebooks ## run every test, then build the site and test that, too
+# Side by side goes what would leave a core idle: installing, and the build beside the notebooks.
+test: ## run every test, then build the site and test that, too
+	@$(MAKE) --no-print-directory -j 3 .venv/ready $(if $(CHROMIUM),.venv-lab/ready .venv-lite/wheels)
+	@$(MAKE) --no-print-directory lint test-package
 	@rm -rf _build/.doctrees $(SITE)
-	@$(MAKE) --no-print-directory book test-site test-browser
+	@$(MAKE) --no-print-directory -j 2 test-notebooks book
+	@$(MAKE) --no-print-directory test-site test-browser
 	@echo "all stages passed"
 
 lint: .venv/ready ## check style with ruff, and types with mypy
@@ -72,7 +76,7 @@ test-browser test-decks:
 	@echo "$@ SKIPPED: no Chromium found. To do: install one"; test -z "$$CI"
 endif
 
-test-course: quizzes slides .venv/ready .venv-course/ready .venv-lab/ready ## test what instructors use: quizzes, slides, assignments, times
+test-course: .venv-course/ready .venv-lab/ready quizzes slides ## test what instructors use: quizzes, slides, assignments, times
 	$(call stage,course,$(read-test)) $(pytest) --durations 5 tests/course
 	@$(MAKE) --no-print-directory test-decks
 

@@ -18,6 +18,7 @@ STAND_IN = "lite/lab/index.html"  # says why JupyterLite, which needs a server, 
 # text. Jupyter Book sees no change in either.
 RUNS = ["attnbook", "constraints.txt", "requirements.txt"]
 PAGES = ["book/_ext", "book/_theme", "book/_static", "book/references.bib", "_config.yml"]
+ALL = ["book", "course", "_config.yml", "_toc.yml"]
 LITES = ["attnbook", "tools/lite.py", "tools/lite-requirements.txt", "constraints.txt"]
 
 
@@ -33,11 +34,16 @@ def fingerprint(*places: str) -> str:
     return found.hexdigest()
 
 
+def is_kept(name: str, now: str) -> bool:
+    """Tell whether the last build had the same fingerprint."""
+    kept = BUILD / name
+    return kept.is_file() and kept.read_text() == now
+
+
 def renew(name: str, now: str, *stale: Path) -> None:
     """Delete what is stale unless the last build had the same fingerprint."""
-    kept = BUILD / name
-    if not kept.is_file() or kept.read_text() != now:
-        kept.unlink(missing_ok=True)
+    if not is_kept(name, now):
+        (BUILD / name).unlink(missing_ok=True)
         for path in stale:
             shutil.rmtree(path, ignore_errors=True)
 
@@ -70,7 +76,11 @@ def add_lite() -> None:
 def build() -> None:
     """Build the pages that changed; pack them, and add JupyterLite if it is there and current."""
     BUILD.mkdir(exist_ok=True)
-    runs, pages = fingerprint(*RUNS), fingerprint(*PAGES)
+    runs, pages, whole = fingerprint(*RUNS), fingerprint(*PAGES), fingerprint(*RUNS, *ALL)
+    if is_kept("whole", whole) and (SITE / "index.html").is_file():
+        print(f"{SITE.relative_to(ROOT)}, as it was: nothing has changed")
+        return
+    (BUILD / "whole").unlink(missing_ok=True)
     renew("runs", runs, BUILD / ".jupyter_cache")
     renew("pages", pages, BUILD / ".doctrees", SITE)
     program = Path(sys.executable).with_name("jupyter-book")
@@ -81,11 +91,11 @@ def build() -> None:
         sys.exit("the site was not built")
     (BUILD / "runs").write_text(runs)
     (BUILD / "pages").write_text(pages)
+    (BUILD / "whole").write_text(whole)
     stands_in = SITE / STAND_IN
     if stands_in.is_file() and "make lite" in stands_in.read_text(encoding="utf-8"):
         pack()
-        ready = BUILD / "lite.ready"
-        if ready.is_file() and ready.read_text() == lite_now():
+        if is_kept("lite.ready", lite_now()):
             add_lite()
     print(SITE.relative_to(ROOT))
 

@@ -52,7 +52,14 @@ if (/reload|back/.test(performance.getEntriesByType("navigation")[0]?.type)) {
   history.scrollRestoration = "manual";
   try {
     const [index, top] = JSON.parse(sessionStorage[place]);
-    scrollBy(0, topOf(blocks[index]) - top);
+    let moved = false;
+    const settle = () => moved || scrollBy(0, topOf(blocks[index]) - top);
+    settle();
+    // Fonts of formulas come later and move the text once more. Who has moved on stays there.
+    for (const sign of ["wheel", "touchstart", "keydown", "pointerdown"])
+      addEventListener(sign, () => { moved = true; }, { once: true, passive: true });
+    document.fonts.ready.then(settle);
+    addEventListener("load", () => document.fonts.ready.then(settle));
   } catch (forgotten) { /* at the top, then */ }
   addEventListener("load", () => setTimeout(() => { history.scrollRestoration = "auto"; }));
 }

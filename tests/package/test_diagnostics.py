@@ -283,3 +283,7 @@ def test_rank_correlation_refuses_what_has_no_order(numbers):
         rank_correlation([1, 2, 3], numbers)
     with pytest.raises(ValueError, match=r"^first must hold different numbers"):
         rank_correlation(numbers, [1, 2, 3])
+
+
+def test_a_table_of_influence_is_boolean():
+    assert influence(lambda x: x, np.eye(3)).dtype == bool

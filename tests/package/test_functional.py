@@ -858,3 +858,11 @@ def test_every_attention_of_the_package_is_tested_here():
         "MultiHeadAttention",
     }
     assert len(CALLS) == len(attentions)
+
+
+@pytest.mark.parametrize("name", ["w_query", "w_key", "w_score"])
+def test_additive_attention_names_the_parameter_that_is_not_real(name):
+    parameters = {"w_query": np.eye(2), "w_key": np.eye(2), "w_score": np.ones(2)}
+    x, parameters[name] = np.eye(2), parameters[name] * 1j
+    with pytest.raises(TypeError, match=rf"^{name} must hold real numbers"):
+        additive_attention(x, x, x, **parameters)

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import subprocess
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -83,6 +84,9 @@ def test_what_a_kernel_leaves_behind_is_ended(stranger):
         assert len(alive(stranger.uid)) == 2
         stranger.leave()
         assert process.wait(10) == -9
+    deadline = time.monotonic() + 10  # a signal is sent at once, and taken when its turn comes
+    while alive(stranger.uid) and time.monotonic() < deadline:
+        time.sleep(0.01)
     assert not alive(stranger.uid)
     assert not stranger.home.exists()
 

@@ -10,13 +10,7 @@ from typing import Any
 import numpy as np
 
 from attnbook.exercises.exercise import Array, Exercise, Function, Inputs, WrongAnswer
-from attnbook.exercises.symptoms import (
-    describe,
-    describe_error,
-    describe_numbers_for_booleans,
-    same,
-    to_arrays,
-)
+from attnbook.exercises.symptoms import Told, describe, describe_error, same, tell, to_arrays
 
 
 def examine(name: str, exercise: Exercise, answer: Function, rng: np.random.Generator) -> None:
@@ -39,8 +33,9 @@ def examine(name: str, exercise: Exercise, answer: Function, rng: np.random.Gene
     >>> double = Exercise(
     ...     call="double(x)",
     ...     reference=lambda x: 2 * x,
-    ...     cases=lambda rng: [({"x": rng.standard_normal(3)}, "Is it twice as much?")],
-    ...     mistakes={"this is the square.": np.square},
+    ...     cases=lambda rng: [({"x": rng.standard_normal(3)}, "twice")],
+    ...     mistakes={"square": np.square},
+    ...     hints={"square": "this is the square.", "twice": "Is it twice as much?"},
     ... )
     >>> examine("double", double, np.square, np.random.default_rng(1))
     Traceback (most recent call last):
@@ -50,17 +45,13 @@ def examine(name: str, exercise: Exercise, answer: Function, rng: np.random.Gene
     for arguments, hint in exercise.cases(rng):
         problem = _problem(exercise, answer, arguments, hint, passed)
         if problem:
-            raise WrongAnswer(f"{name}: {problem}")
+            raise WrongAnswer(f"{name}: {problem.text}", *problem.ids)
         passed.append(arguments)
 
 
 def _problem(
-    exercise: Exercise,
-    answer: Function,
-    arguments: Inputs,
-    hint: str,
-    passed: Sequence[Inputs] = (),
-) -> str | None:
+    exercise: Exercise, answer: Function, arguments: Inputs, hint: str, passed: Sequence[Inputs]
+) -> Told | None:
     """Return what is wrong with an answer on one set of arguments, or None.
 
     ``passed`` holds the arguments on which the answer was right.
@@ -74,14 +65,15 @@ def _problem(
             return describe_error(exercise, answer, arguments, error, hint)
         for argument in given:
             if not _equal(given[argument], arguments[argument]):
-                return f"the argument {argument} was changed in place: work on a copy."
+                return tell(exercise, "in_place", argument=argument)
         expected = _run(exercise, exercise.reference, arguments)
         got = to_arrays(result, len(exercise.returns))
         if alike(got, expected):
-            return describe_numbers_for_booleans(result) if exercise.boolean else None
-        for mistake, wrong in exercise.mistakes.items():
-            if _explains(exercise, wrong, got, arguments, passed, alike):
-                return mistake
+            dtype = np.asarray(result).dtype if exercise.boolean else np.dtype(bool)
+            return None if dtype.kind == "b" else tell(exercise, "not_boolean", dtype=dtype)
+        for mistake in exercise.known:
+            if _explains(exercise, mistake.wrong, got, arguments, passed, alike):
+                return Told((mistake.id,), mistake.hint)
         return describe(exercise, result, expected, hint)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+import configparser
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,32 +14,93 @@ from numpy.typing import NDArray
 Array: TypeAlias = NDArray[Any]
 Function: TypeAlias = Callable[..., Any]  # an answer, or what a mistake would compute
 Inputs: TypeAlias = dict[str, Any]  # the named arguments of a function
-Cases: TypeAlias = Iterator[tuple[Inputs, str]]  # each with a hint
+Cases: TypeAlias = Iterator[tuple[Inputs, str]]  # each with the id of a hint
 
 
 class WrongAnswer(AssertionError):
-    """An answer that fails its check; the message names the likely mistake."""
+    """An answer that fails its check; the message names the likely mistake.
+
+    ``ids`` names the entries of the catalogue of hints that the message is made of.
+    """
+
+    def __init__(self, message: str, *ids: str) -> None:
+        super().__init__(message)
+        self.ids = ids
+
+
+class Mistake(NamedTuple):
+    """A known mistake: its id, what it would compute, and what the reader is told."""
+
+    id: str
+    wrong: Function
+    hint: str
+
+
+def read_hints(path: Path) -> dict[str, dict[str, str]]:
+    """Read a catalogue of hints: the texts by id, in a section for each exercise."""
+    catalogue = configparser.RawConfigParser(delimiters=("=",))
+    catalogue.read_string(path.read_text(encoding="utf-8"), path.name)
+    sections = ((name, catalogue.items(name)) for name in catalogue.sections())
+    return {name: {id_: " ".join(hint.split()) for id_, hint in found} for name, found in sections}
+
+
+COMMON = read_hints(Path(__file__).with_name("common.ini"))["common"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Exercise:
     """What a right answer returns, the inputs to try it on, and the mistakes people make.
 
-    ``cases(rng)`` yields pairs ``(arguments, hint)``: a dict of named arguments, and what to
-    think of when the answer fails there and no known mistake explains it. ``mistakes``
-    maps a hint to a function that computes what that mistake would return. ``returns`` names
-    the arrays of a result, and ``boolean`` says that they must be boolean, not ones and zeros.
-    ``leading`` says what the first axis counts in a result of three axes or more.
-    ``clues`` maps a regular expression to what to think of when an answer raises an error with
-    such a message.
+    ``cases(rng)`` yields pairs of a dict of named arguments and the id of what to think of when
+    the answer fails there and no known mistake explains it. ``mistakes`` has, by id, functions
+    that compute what each mistake would return. ``returns`` names the arrays of a result, and
+    ``boolean`` says that they must be boolean, not ones and zeros. ``leading`` says what the
+    first axis counts in a result of three axes or more. ``clues`` has, by a regular expression
+    for the message of an error that an answer raises, the id of what to think of. ``hints`` has
+    the text of each id; what several chapters say is in `COMMON`.
     """
 
     call: str
     reference: Function
     cases: Callable[[np.random.Generator], Cases]
-    mistakes: dict[str, Function]
+    mistakes: Mapping[str, Function]
     returns: tuple[str, ...] = ("result",)
     rows_sum_to_one: bool = False
     boolean: bool = False
-    leading: str = "sequence of the batch"
-    clues: dict[str, str] = field(default_factory=dict)
+    leading: str = "sequence"
+    clues: Mapping[str, str] = field(default_factory=dict)
+    hints: Mapping[str, str] = field(default_factory=dict)
+
+    def say(self, id_: str, **fields: Any) -> str:
+        """Return the text of an id, its fields filled in."""
+        text = self.hints.get(id_) or COMMON[id_]
+        return text.format(**fields) if fields else text
+
+    @property
+    def known(self) -> Iterator[Mistake]:
+        """The known mistakes, with their hints."""
+        return (Mistake(id_, wrong, self.say(id_)) for id_, wrong in self.mistakes.items())
+
+
+Kind = TypeVar("Kind", bound=Exercise)
+
+
+def with_hints(module: str, exercises: dict[str, Kind]) -> dict[str, Kind]:
+    """Give exercises their hints, from the catalogue beside a module's file.
+
+    Raises
+    ------
+    ValueError
+        If the catalogue lacks one, or has a section that no exercise asks for.
+    """
+    path = Path(module).with_suffix(".ini")
+    catalogue = read_hints(path)
+    if unknown := set(catalogue) - set(exercises):
+        raise ValueError(f"{path.name}: no exercise is called {', '.join(sorted(unknown))}")
+    found = {name: replace(e, hints=catalogue.get(name, {})) for name, e in exercises.items()}
+    for name, exercise in found.items():
+        asked = [*exercise.mistakes, *exercise.clues.values(), exercise.leading]
+        for id_ in asked:
+            if id_ not in exercise.hints and id_ not in COMMON:
+                raise ValueError(f"{path.name}: write a hint for {id_!r} into [{name}]")
+    return found

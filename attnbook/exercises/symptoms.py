@@ -5,8 +5,7 @@ from __future__ import annotations
 import inspect
 import numbers
 import re
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,19 +13,28 @@ from attnbook.exercises.exercise import Array, Exercise, Function, Inputs
 
 _TOLERANCE = {"rtol": 1e-5, "atol": 1e-6}  # what float32 computes is right, too
 
-_AXES = "@ contracts the last axis with the second-to-last: transpose with swapaxes(-1, -2)."
-
-# What to think of when an error has these words (regular expressions).
+# What to think of when an error of NumPy's or Python's has these words (regular expressions).
 _CLUES = {
-    "matmul": _AXES,
-    "remapped shapes": _AXES,
-    "broadcast together": (
-        "Does a sum need keepdims=True, a matrix product @, or a mask another shape?"
-    ),
-    "not aligned": "Use @, with swapaxes(-1, -2) to transpose: .T reverses all the axes.",
-    "boolean index": "The mask broadcasts to the scores: np.where does it for you.",
-    "positional argument|keyword argument": "A function that your answer calls takes others.",
+    "matmul": "axes_of_matmul",
+    "remapped shapes": "axes_of_matmul",
+    "broadcast together": "broadcast_together",
+    "not aligned": "not_aligned",
+    "boolean index": "boolean_index",
+    "positional argument|keyword argument": "calls_others",
 }
+
+
+class Told(NamedTuple):
+    """What a reader is told, and the ids of the hints that it is made of."""
+
+    ids: tuple[str, ...]
+    text: str
+
+
+def tell(exercise: Exercise, symptom: str, *more: str, **fields: Any) -> Told:
+    """Name a symptom, and then what to think of."""
+    parts = [exercise.say(symptom, **fields), *map(exercise.say, more)]
+    return Told((symptom, *more), " ".join(parts))
 
 
 def to_arrays(result: Any, count: int) -> tuple[Array, ...] | None:
@@ -74,16 +82,17 @@ def same(
 
 def describe_error(
     exercise: Exercise, answer: Function, arguments: Inputs, error: Exception, hint: str
-) -> str:
+) -> Told:
     """Say what an answer raised, and what may have caused it."""
-    told = ": ".join(filter(None, [type(error).__name__, str(error).rstrip(". ")]))
+    said = ": ".join(filter(None, [type(error).__name__, str(error).rstrip(". ")]))
+    about = {"call": exercise.call, "error": said}
     if isinstance(error, NotImplementedError):
-        return f"{exercise.call} is not written yet: it raised {told}."
+        return tell(exercise, "not_written", **about)
+    if isinstance(error, TypeError) and not _takes(answer, arguments):
+        return tell(exercise, "other_arguments", **about, arguments=", ".join(arguments))
     clues = [*exercise.clues.items(), *_CLUES.items()]  # the exercise's own come first
     clue = next((clue for words, clue in clues if re.search(words, str(error))), hint)
-    if isinstance(error, TypeError) and not _takes(answer, arguments):
-        clue = f"Your function gets: {', '.join(arguments)}."
-    return f"{exercise.call} raised {told}. {clue}"
+    return tell(exercise, "raised", clue, **about)
 
 
 def _takes(function: Function, arguments: Inputs) -> bool:
@@ -97,83 +106,81 @@ def _takes(function: Function, arguments: Inputs) -> bool:
     return True
 
 
-def describe_numbers_for_booleans(result: Any) -> str | None:
-    """Say that right values are not boolean, or return None where they are."""
-    dtype = np.asarray(result).dtype
-    if dtype.kind == "b":
-        return None
-    return f"the values are right, but have dtype {dtype}: make them bool, as by .astype(bool)."
-
-
-def describe(exercise: Exercise, result: Any, expected: tuple[Array, ...], hint: str) -> str:
+def describe(exercise: Exercise, result: Any, expected: tuple[Array, ...], hint: str) -> Told:
     """Say how a wrong result differs: in kind, number, shape, then in its numbers."""
     if result is None:
-        return f"{exercise.call} returned None: is a return missing?"
+        return tell(exercise, "none", call=exercise.call)
     parts = _parts(result, len(expected))
     if len(parts) != len(expected):
-        wanted = _listed(exercise.returns)
-        return f"{exercise.call} must return {len(expected)} arrays, {wanted}; got {len(parts)}."
+        about = {"call": exercise.call, "names": ", ".join(exercise.returns)}
+        return tell(exercise, "count", **about, expected=len(expected), got=len(parts))
     for name, part in zip(exercise.returns, parts, strict=True):
         if _to_array(part) is None:
-            kind = type(part).__name__
-            return f"{name} has the type {kind}; expected real numbers, in full rows."
+            return tell(exercise, "kind", name=name, kind=type(part).__name__)
     got = to_arrays(result, len(expected)) or ()
     for name, g, e in zip(exercise.returns, got, expected, strict=True):
         if g.shape != e.shape:
-            clue = ""
+            more = []
             if e.ndim > 1 and g.shape == e.swapaxes(-1, -2).shape:
-                clue = " Are the last two axes swapped?"
+                more = ["swapped_axes"]
             elif isinstance(result, tuple) and g.shape == (1, *e.shape):
-                clue = " Is it a tuple, made by a stray comma?"
-            return f"the shape of {name} is {g.shape}, expected {e.shape}.{clue}"
+                more = ["stray_comma"]
+            return tell(exercise, "shape", *more, name=name, got=g.shape, expected=e.shape)
     for name, g in zip(exercise.returns, got, strict=True):
         if exercise.boolean and not np.isin(g, (0, 1)).all():
             number = g[~np.isin(g, (0, 1))][0]
-            return f"{name} has {number:.3g} in it, expected only True and False. {hint}"
+            return tell(exercise, "not_true_or_false", hint, name=name, number=f"{number:.3g}")
         if not np.isfinite(g).all():
-            return f"{name} has {g[~np.isfinite(g)].flat[0]} in it. {hint}"
-    problem = _weights_problem(got[-1], expected[-1], hint) if exercise.rows_sum_to_one else None
-    if problem:
-        return problem
-    # The last array that is wrong: wrong weights explain a wrong output.
-    exact = exercise.rows_sum_to_one
-    wrong = max(i for i in range(len(got)) if not same(got[i : i + 1], expected[i : i + 1], exact))
-    others = _listed(exercise.returns[wrong + 1 :])
-    right = f"you have {others} right, but " if others else ""
-    show = (lambda number: str(bool(number))) if exercise.boolean else "{:.3g}".format
-    name = exercise.returns[wrong]
-    return right + _difference(name, got[wrong], expected[wrong], hint, show, exercise.leading)
+            return tell(exercise, "not_finite", hint, name=name, number=g[~np.isfinite(g)].flat[0])
+    if exercise.rows_sum_to_one and (told := _weights_problem(exercise, got, expected, hint)):
+        return told
+    return _difference(exercise, got, expected, hint)
 
 
-def _weights_problem(got: Array, expected: Array, hint: str) -> str | None:
-    """Say which property of weights is broken, if one is."""
+def _weights_problem(
+    exercise: Exercise, arrays: tuple[Array, ...], wanted: tuple[Array, ...], hint: str
+) -> Told | None:
+    """Say which property of weights, the last of the arrays, is broken, if one is."""
+    got, expected = arrays[-1], wanted[-1]
     if got.min() < 0:
-        return f"a weight is negative: {got.min():.3g}. {hint}"
-    sums, wanted = got.sum(axis=-1), expected.sum(axis=-1)
-    if not np.allclose(sums, wanted, atol=1e-3):
-        row = _index_of_largest(np.abs(sums - wanted))
-        return f"row {row} sums to {sums[row]:.3g}, not {wanted[row]:.3g}. {hint}"
+        return tell(exercise, "negative_weight", hint, number=f"{got.min():.3g}")
+    sums, right = got.sum(axis=-1), expected.sum(axis=-1)
+    if not np.allclose(sums, right, atol=1e-3):
+        row = _index_of_largest(np.abs(sums - right))
+        about = {"row": row, "got": f"{sums[row]:.3g}", "expected": f"{right[row]:.3g}"}
+        return tell(exercise, "row_sum", hint, **about)
     leak = np.where(expected == 0, got, 0).max()
-    clue = "Is a masked score a number, and not -inf?" if leak < 1e-3 else hint
-    return f"a key that should get no weight gets {leak:.3g}. {clue}" if leak else None
+    clue = "number_for_inf" if leak < 1e-3 else hint
+    return tell(exercise, "leak", clue, number=f"{leak:.3g}") if leak else None
 
 
 def _difference(
-    name: str, got: Array, expected: Array, hint: str, show: Function, leading: str
-) -> str:
-    """Say where, and by how much, two arrays of the same shape differ."""
+    exercise: Exercise, arrays: tuple[Array, ...], wanted: tuple[Array, ...], hint: str
+) -> Told:
+    """Say where, and by how much, the last array that is wrong differs.
+
+    The last, since wrong weights explain a wrong output.
+    """
+    wrong = [
+        not same((g,), (e,), exercise.rows_sum_to_one) for g, e in zip(arrays, wanted, strict=True)
+    ]
+    last = len(wrong) - 1 - wrong[::-1].index(True)
+    got, expected, name = arrays[last], wanted[last], exercise.returns[last]
+    if others := exercise.returns[last + 1 : len(arrays)]:
+        rest = _difference(exercise, arrays[: last + 1], wanted[: last + 1], hint)
+        right = exercise.say("others_right", names=", ".join(others))
+        return Told(("others_right", *rest.ids), f"{right} {rest.text}")
     if got.ndim > 2 and same((got[0],), (expected[0],)):
-        return f"{name} is right for the first {leading}, but not for all. {hint}"
+        leading = exercise.say(exercise.leading)
+        return tell(exercise, "first_only", hint, name=name, leading=leading)
     gap = np.abs(got - expected)
     if gap.max() < 0.01 * np.abs(expected).max():
-        return f"{name} is off by {gap.max():.1g}: is a number rounded, or a small one added?"
+        return tell(exercise, "nearly", name=name, gap=f"{gap.max():.1g}")
     where = _index_of_largest(gap)
-    place = f"[{', '.join(map(str, where))}]" if where else ""
-    return f"{name}{place} is {show(got[where])}, expected {show(expected[where])}. {hint}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(", ".join(names).rsplit(", ", 1))
+    name += f"[{', '.join(map(str, where))}]" if where else ""
+    show = (lambda number: str(bool(number))) if exercise.boolean else "{:.3g}".format
+    about = {"name": name, "got": show(got[where]), "expected": show(expected[where])}
+    return tell(exercise, "differs", hint, **about)
 
 
 def _index_of_largest(array: Array) -> tuple[int, ...]:

@@ -73,62 +73,62 @@ def softmax_of_the_package(x):
 # softmax: wrong
 
 
-@BANK.wrong_for("softmax", names="subtract from each row its own largest score")
+@BANK.wrong_for("softmax", names="far_scores")
 def softmax_without_maximum(x):
     return np.exp(x) / np.exp(x).sum(axis=-1, keepdims=True)
 
 
-@BANK.wrong_for("softmax", names="maximum is that of the whole array")
+@BANK.wrong_for("softmax", names="maximum_of_all")
 def softmax_with_one_maximum(x):
     e = np.exp(x - np.max(x))
     return e / e.sum(axis=-1, keepdims=True)
 
 
-@BANK.wrong_for("softmax", names="keepdims=True")
+@BANK.wrong_for("softmax", names="raised broadcast_together")
 def softmax_without_keepdims(x):
     e = np.exp(x - x.max(axis=-1, keepdims=True))
     return e / e.sum(axis=-1)
 
 
-@BANK.wrong_for("softmax", names="over axis 0")
+@BANK.wrong_for("softmax", names="over_first")
 def softmax_over_axis_0(x):
     e = np.exp(x - x.max(axis=0))
     return e / e.sum(axis=0)
 
 
-@BANK.wrong_for("softmax", names="second-to-last axis")
+@BANK.wrong_for("softmax", names="over_queries")
 def softmax_over_axis_1(x):
     e = np.exp(x - x.max(axis=1, keepdims=True))
     return e / e.sum(axis=1, keepdims=True)
 
 
-@BANK.wrong_for("softmax", names="sum runs over the whole array")
+@BANK.wrong_for("softmax", names="sum_of_all")
 def softmax_over_everything(x):
     e = np.exp(x - x.max())
     return e / e.sum()
 
 
-@BANK.wrong_for("softmax", names="needs the exponential")
+@BANK.wrong_for("softmax", names="no_exponential")
 def softmax_without_exp(x):
     return x / x.sum(axis=-1, keepdims=True)
 
 
-@BANK.wrong_for("softmax", names="not divided by their sum")
+@BANK.wrong_for("softmax", names="no_sum")
 def softmax_without_sum(x):
     return np.exp(x - x.max(axis=-1, keepdims=True))
 
 
-@BANK.wrong_for("softmax", names="bare exponentials")
+@BANK.wrong_for("softmax", names="bare")
 def softmax_only_exp(x):
     return np.exp(x)
 
 
-@BANK.wrong_for("softmax", names="hard argmax")
+@BANK.wrong_for("softmax", names="hard")
 def softmax_as_argmax(x):
     return np.eye(x.shape[-1])[x.argmax(axis=-1)]
 
 
-@BANK.wrong_for("softmax", names="log-softmax")
+@BANK.wrong_for("softmax", names="logarithm")
 def softmax_as_log_softmax(x):
     shifted = x - x.max(axis=-1, keepdims=True)
     return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
@@ -139,36 +139,36 @@ def softmax_as_sigmoid(x):
     return 1 / (1 + np.exp(-x))
 
 
-@BANK.wrong_for("softmax", names="softmax of -x")
+@BANK.wrong_for("softmax", names="turned")
 def softmax_sign_turned(x):
     e = np.exp(x.min(axis=-1, keepdims=True) - x)
     return e / e.sum(axis=-1, keepdims=True)
 
 
-@BANK.wrong_for("softmax", names="base is 2")
+@BANK.wrong_for("softmax", names="base_two")
 def softmax_base_two(x):
     e = 2.0 ** (x - x.max(axis=-1, keepdims=True))
     return e / e.sum(axis=-1, keepdims=True)
 
 
-@BANK.wrong_for("softmax", names="taken twice")
+@BANK.wrong_for("softmax", names="twice")
 def softmax_twice(x):
     return softmax_vectorised(softmax_vectorised(x))
 
 
-@BANK.wrong_for("softmax", names="divided by a square root first")
+@BANK.wrong_for("softmax", names="rooted")
 def softmax_scales_as_well(x):
     return softmax_vectorised(x / np.sqrt(x.shape[-1]))
 
 
-@BANK.wrong_for("softmax", names="changed in place")
+@BANK.wrong_for("softmax", names="in_place")
 def softmax_in_place(x):
     x -= x.max(axis=-1, keepdims=True)
     e = np.exp(x)
     return e / e.sum(axis=-1, keepdims=True)
 
 
-@BANK.wrong_for("softmax", names="takes over the type of x")
+@BANK.wrong_for("softmax", names="integers_like_input")
 def softmax_into_zeros_like(x):
     result = np.zeros_like(x)
     for b in range(x.shape[0]):
@@ -178,39 +178,39 @@ def softmax_into_zeros_like(x):
     return result
 
 
-@BANK.wrong_for("softmax", names="rounded, or a small one added")
+@BANK.wrong_for("softmax", names="nearly")
 def softmax_rounded(x):
     return softmax_vectorised(x).round(3)
 
 
-@BANK.wrong_for("softmax", names="small one added")
+@BANK.wrong_for("softmax", names="nearly")
 def softmax_with_visible_epsilon(x):
     e = np.exp(x - x.max(axis=-1, keepdims=True))
     return e / (e.sum(axis=-1, keepdims=True) + 1e-3)
 
 
-@BANK.wrong_for("softmax", names="first sequence of the batch")
+@BANK.wrong_for("softmax", names="first_only row_by_row")
 def softmax_first_sequence_for_all(x):
     return np.broadcast_to(softmax_vectorised(x[0]), x.shape)
 
 
-@BANK.wrong_for("softmax", names="is a return missing")
+@BANK.wrong_for("softmax", names="none")
 def softmax_without_return(x):
     e = np.exp(x - x.max(axis=-1, keepdims=True))
     e / e.sum(axis=-1, keepdims=True)
 
 
-@BANK.wrong_for("softmax", names="weights of a row are equal")
+@BANK.wrong_for("softmax", names="uniform")
 def softmax_uniform(x):
     return np.ones(x.shape) / x.shape[-1]
 
 
-@BANK.wrong_for("softmax", names="unchanged")
+@BANK.wrong_for("softmax", names="no_softmax")
 def softmax_not_yet_written(x):
     return x
 
 
-@BANK.wrong_for("softmax", names="beyond the reach of exp")
+@BANK.wrong_for("softmax", names="not_finite maximum")
 def softmax_maximum_starts_at_zero(x):
     result = np.empty(x.shape)
     for index in np.ndindex(x.shape[:-1]):
@@ -223,29 +223,29 @@ def softmax_maximum_starts_at_zero(x):
     return result
 
 
-@BANK.wrong_for("softmax", names="beyond the reach of exp")
+@BANK.wrong_for("softmax", names="leak maximum")
 def softmax_clipped(x):
     e = np.exp(np.clip(x, -700, 700))
     return e / e.sum(axis=-1, keepdims=True)
 
 
-@BANK.wrong_for("softmax", symptom=r"sums to .*not 1")
+@BANK.wrong_for("softmax", symptom="row_sum row_by_row")
 def softmax_by_euclidean_norm(x):
     e = np.exp(x - x.max(axis=-1, keepdims=True))
     return e / np.linalg.norm(e, axis=-1, keepdims=True)
 
 
-@BANK.wrong_for("softmax", symptom=r"shape of result is \(3, 5\), expected \(2, 3, 5\)")
+@BANK.wrong_for("softmax", symptom="shape")
 def softmax_of_one_sequence(x):
     return softmax_vectorised(x[0])
 
 
-@BANK.wrong_for("softmax", symptom=r"expected \(2, 3, 5\)")
+@BANK.wrong_for("softmax", symptom="shape")
 def softmax_of_the_flat_array(x):
     return softmax_vectorised(x.ravel())
 
 
-@BANK.wrong_for("softmax", names="stray comma")
+@BANK.wrong_for("softmax", names="shape stray_comma")
 def softmax_with_a_stray_comma(x):
     return (softmax_vectorised(x),)
 
@@ -307,102 +307,102 @@ def scores_with_half_the_scale_on_each_side(query, key):
 # scores: wrong
 
 
-@BANK.wrong_for("scores", names="not scaled")
+@BANK.wrong_for("scores", names="unscaled")
 def scores_without_scale(query, key):
     return query @ key.transpose(0, 2, 1)
 
 
-@BANK.wrong_for("scores", names="divided by d_k: it should be its square root")
+@BANK.wrong_for("scores", names="by_d_k")
 def scores_divided_by_d_k(query, key):
     return query @ key.transpose(0, 2, 1) / query.shape[-1]
 
 
-@BANK.wrong_for("scores", names="multiplied by sqrt")
+@BANK.wrong_for("scores", names="times_root")
 def scores_times_root(query, key):
     return query @ key.transpose(0, 2, 1) * np.sqrt(query.shape[-1])
 
 
-@BANK.wrong_for("scores", names=r"sqrt\(len_k\)")
+@BANK.wrong_for("scores", names="by_len_k")
 def scores_by_key_length(query, key):
     return query @ key.transpose(0, 2, 1) / np.sqrt(key.shape[1])
 
 
-@BANK.wrong_for("scores", names=r"sqrt\(len_q\)")
+@BANK.wrong_for("scores", names="by_len_q")
 def scores_by_query_length(query, key):
     return query @ key.transpose(0, 2, 1) / np.sqrt(query.shape[1])
 
 
-@BANK.wrong_for("scores", names="that of the batch size")
+@BANK.wrong_for("scores", names="by_root_of_batch")
 def scores_by_batch_size(query, key):
     return query @ key.transpose(0, 2, 1) / math.sqrt(len(query))
 
 
-@BANK.wrong_for("scores", names=r"by d_k / 2: .*d_k \*\* 0.5")
+@BANK.wrong_for("scores", names="by_half")
 def scores_precedence_in_parentheses(query, key):
     return query @ key.transpose(0, 2, 1) / (query.shape[-1] ** 1 / 2)
 
 
-@BANK.wrong_for("scores", names=r"by 2 d_k: .*d_k \*\* 0.5")
+@BANK.wrong_for("scores", names="by_double")
 def scores_precedence(query, key):
     d_k = query.shape[-1]
     return query @ key.transpose(0, 2, 1) / d_k**1 / 2
 
 
-@BANK.wrong_for("scores", names="cosine similarity")
+@BANK.wrong_for("scores", names="cosine")
 def scores_as_cosine(query, key):
     q = query / np.sqrt((query**2).sum(-1, keepdims=True))
     k = key / np.sqrt((key**2).sum(-1, keepdims=True))
     return q @ k.swapaxes(1, 2)
 
 
-@BANK.wrong_for("scores", names="this is the transpose")
+@BANK.wrong_for("scores", names="transposed")
 def scores_keys_as_rows(query, key):
     return key @ query.transpose(0, 2, 1) / np.sqrt(query.shape[-1])
 
 
-@BANK.wrong_for("scores", names="weights already")
+@BANK.wrong_for("scores", names="weights_already")
 def scores_after_softmax(query, key):
     s = query @ key.transpose(0, 2, 1) / np.sqrt(query.shape[-1])
     return np.exp(s) / np.exp(s).sum(axis=-1, keepdims=True)
 
 
-@BANK.wrong_for("scores", names=r"swapaxes\(-1, -2\)")
+@BANK.wrong_for("scores", names="raised axes_of_matmul")
 def scores_without_transpose(query, key):
     return query @ key / np.sqrt(query.shape[-1])
 
 
-@BANK.wrong_for("scores", names=r"swapaxes\(-1, -2\)")
+@BANK.wrong_for("scores", names="raised axes_of_matmul")
 def scores_batch_dot_t(query, key):
     return query @ key.T / np.sqrt(query.shape[-1])
 
 
-@BANK.wrong_for("scores", names="reshape is no transpose")
+@BANK.wrong_for("scores", names="torn")
 def scores_by_reshape(query, key):
     batch, len_k, d_k = key.shape
     return query @ key.reshape(batch, d_k, len_k) / np.sqrt(d_k)
 
 
-@BANK.wrong_for("scores", names="every other, as np.dot does: use @")
+@BANK.wrong_for("scores", names="every_pair")
 def scores_with_np_dot(query, key):
     return np.dot(query, key.transpose(0, 2, 1)) / np.sqrt(query.shape[-1])
 
 
-@BANK.wrong_for("scores", names="batch index has been summed over")
+@BANK.wrong_for("scores", names="summed_batch")
 def scores_sum_over_batch(query, key):
     return np.einsum("bqd,bkd->qk", query, key) / np.sqrt(query.shape[-1])
 
 
-@BANK.wrong_for("scores", names="all sequences of the batch, added up")
+@BANK.wrong_for("scores", names="all_batches")
 def scores_batch_mixed_in_einsum(query, key):
     return np.einsum("bqd,ckd->bqk", query, key) / np.sqrt(query.shape[-1])
 
 
-@BANK.wrong_for("scores", names="another sequence")
+@BANK.wrong_for("scores", names="other_batch")
 def scores_batch_reversed(query, key):
     return query @ key[::-1].transpose(0, 2, 1) / np.sqrt(query.shape[-1])
 
 
-@BANK.wrong_for("scores", names="first sequence of the batch")
+@BANK.wrong_for("scores", names="first_only entry")
 def scores_with_keys_of_the_first(query, key):
     return query @ key[0].T / np.sqrt(query.shape[-1])
 
@@ -412,12 +412,12 @@ def scores_as_distances(query, key):
     return np.sqrt(((query[:, :, None] - key[:, None]) ** 2).sum(axis=-1))
 
 
-@BANK.wrong_for("scores", names="a matrix product @")
+@BANK.wrong_for("scores", names="raised broadcast_together")
 def scores_elementwise(query, key):
     return (query * key).sum(axis=-1) / np.sqrt(query.shape[-1])
 
 
-@BANK.wrong_for("scores", names="its array made with their type")
+@BANK.wrong_for("scores", names="integers_like_input")
 def scores_into_integer_array(query, key):
     result = np.zeros((len(query), query.shape[1], key.shape[1]), dtype=query.dtype)
     for b in range(len(query)):
@@ -425,53 +425,53 @@ def scores_into_integer_array(query, key):
     return result
 
 
-@BANK.wrong_for("scores", names="cut to integers")
+@BANK.wrong_for("scores", names="cut_to_integers")
 def scores_as_int(query, key):
     return (query @ key.transpose(0, 2, 1) / np.sqrt(query.shape[-1])).astype(int)
 
 
-@BANK.wrong_for("scores", names="divided by 8, the square root of 64")
+@BANK.wrong_for("scores", names="by_eight")
 def scores_for_64_features(query, key):
     return query @ key.transpose(0, 2, 1) / 8
 
 
-@BANK.wrong_for("scores", names="changed in place")
+@BANK.wrong_for("scores", names="in_place")
 def scores_scales_the_query_in_place(query, key):
     query *= query.shape[-1] ** -0.5
     return query @ key.transpose(0, 2, 1)
 
 
-@BANK.wrong_for("scores", names="is a return missing")
+@BANK.wrong_for("scores", names="none")
 def scores_without_return(query, key):
     np.einsum("bqd,bkd->bqk", query, key) / np.sqrt(query.shape[-1])
 
 
-@BANK.wrong_for("scores", names="is a number rounded")
+@BANK.wrong_for("scores", names="nearly")
 def scores_rounded(query, key):
     return np.round(query @ key.transpose(0, 2, 1) / np.sqrt(query.shape[-1]), 3)
 
 
-@BANK.wrong_for("scores", names="fixed in the code")
+@BANK.wrong_for("scores", names="differs sizes")
 def scores_scale_from_the_printed_shapes(query, key):
     return query @ key.transpose(0, 2, 1) / np.sqrt(7)
 
 
-@BANK.wrong_for("scores", symptom=r"result\[0, 1, 1\] is 1.93, expected 2.06")
+@BANK.wrong_for("scores", symptom="differs entry")
 def scores_hard_coded_root_of_eight(query, key):
     return query @ key.transpose(0, 2, 1) / np.sqrt(8)
 
 
-@BANK.wrong_for("scores", symptom=r"shape of result is \(2, 3, 5, 7\)")
+@BANK.wrong_for("scores", symptom="shape")
 def scores_forgets_the_sum(query, key):
     return query[:, :, None] * key[:, None] / np.sqrt(query.shape[-1])
 
 
-@BANK.wrong_for("scores", symptom=r"result\[0, 1, 1\] is 0, expected 2.06")
+@BANK.wrong_for("scores", symptom="differs entry")
 def scores_zeros_of_the_right_shape(query, key):
     return np.zeros((query.shape[0], query.shape[1], key.shape[1]))
 
 
-@BANK.wrong_for("scores", symptom="raised AttributeError")
+@BANK.wrong_for("scores", symptom="raised entry")
 def scores_misspelt(query, key):
     return query @ key.swapaxis(-1, -2) / np.sqrt(query.shape[-1])
 
@@ -541,80 +541,80 @@ def mix(weights, value):
     return weights @ value, weights
 
 
-@BANK.wrong_for("attention", names="not scaled")
+@BANK.wrong_for("attention", names="unscaled")
 def attention_without_scale(query, key, value):
     return mix(softmax_vectorised(query @ key.swapaxes(1, 2)), value)
 
 
-@BANK.wrong_for("attention", names="divided by d_k: it should be its square root")
+@BANK.wrong_for("attention", names="by_d_k")
 def attention_divided_by_d_k(query, key, value):
     return mix(softmax_vectorised(query @ key.swapaxes(1, 2) / key.shape[-1]), value)
 
 
-@BANK.wrong_for("attention", names="multiplied by sqrt")
+@BANK.wrong_for("attention", names="times_root")
 def attention_times_root(query, key, value):
     return mix(softmax_vectorised(query @ key.swapaxes(1, 2) * key.shape[-1] ** 0.5), value)
 
 
-@BANK.wrong_for("attention", names=r"sqrt\(d_v\)")
+@BANK.wrong_for("attention", names="by_d_v")
 def attention_scaled_by_value_size(query, key, value):
     return mix(softmax_vectorised(query @ key.swapaxes(1, 2) / np.sqrt(value.shape[-1])), value)
 
 
-@BANK.wrong_for("attention", names=r"sqrt\(len_k\)")
+@BANK.wrong_for("attention", names="by_len_k")
 def attention_scaled_by_length(query, key, value):
     return mix(softmax_vectorised(query @ key.swapaxes(1, 2) / np.sqrt(key.shape[1])), value)
 
 
-@BANK.wrong_for("attention", names=r"2 d_k: .*d_k \*\* 0.5")
+@BANK.wrong_for("attention", names="by_double")
 def attention_precedence(query, key, value):
     scores = query @ key.swapaxes(1, 2) / key.shape[-1] ** 1 / 2
     return mix(softmax_vectorised(scores), value)
 
 
-@BANK.wrong_for("attention", names="scale comes after the softmax")
+@BANK.wrong_for("attention", names="scaled_late")
 def attention_scales_after_softmax(query, key, value):
     weights = softmax_vectorised(query @ key.swapaxes(1, 2)) / np.sqrt(key.shape[-1])
     return mix(weights, value)
 
 
-@BANK.wrong_for("attention", names="over the queries")
+@BANK.wrong_for("attention", names="over_queries")
 def attention_softmax_over_queries(query, key, value):
     scores = scores_with_matmul(query, key)
     e = np.exp(scores - scores.max(axis=1, keepdims=True))
     return mix(e / e.sum(axis=1, keepdims=True), value)
 
 
-@BANK.wrong_for("attention", names="over the batch")
+@BANK.wrong_for("attention", names="over_batch")
 def attention_softmax_over_batch(query, key, value):
     e = np.exp(scores_with_matmul(query, key))
     return mix(e / e.sum(axis=0), value)
 
 
-@BANK.wrong_for("attention", names="sum over the whole array")
+@BANK.wrong_for("attention", names="sum_of_all")
 def attention_softmax_over_everything(query, key, value):
     e = np.exp(scores_with_matmul(query, key))
     return mix(e / e.sum(), value)
 
 
-@BANK.wrong_for("attention", names="no softmax")
+@BANK.wrong_for("attention", names="no_softmax")
 def attention_without_softmax(query, key, value):
     return mix(scores_with_matmul(query, key), value)
 
 
-@BANK.wrong_for("attention", names="subtract from each row its own largest score")
+@BANK.wrong_for("attention", names="overflow")
 def attention_without_maximum(query, key, value):
     e = np.exp(scores_with_matmul(query, key))
     return mix(e / e.sum(-1, keepdims=True), value)
 
 
-@BANK.wrong_for("attention", names="only its best key")
+@BANK.wrong_for("attention", names="hard")
 def attention_hard(query, key, value):
     best = scores_with_matmul(query, key).argmax(axis=-1)
     return mix(np.eye(key.shape[1])[best], value)
 
 
-@BANK.wrong_for("attention", names="plain mean of the values")
+@BANK.wrong_for("attention", names="uniform")
 def attention_mean(query, key, value):
     weights = np.ones((len(query), query.shape[1], key.shape[1])) / key.shape[1]
     return mix(weights, value)
@@ -625,12 +625,12 @@ def attention_by_cosine(query, key, value):
     return mix(softmax_vectorised(scores_as_cosine(query, key)), value)
 
 
-@BANK.wrong_for("attention", names="value itself")
+@BANK.wrong_for("attention", names="unmixed")
 def attention_returns_value(query, key, value):
     return value, softmax_vectorised(scores_with_matmul(query, key))
 
 
-@BANK.wrong_for("attention", names="mix the keys")
+@BANK.wrong_for("attention", names="mixed_keys")
 def attention_mixes_keys(query, key, value):
     return mix(softmax_vectorised(scores_with_matmul(query, key)), key)
 
@@ -641,96 +641,96 @@ def attention_weights_first(query, key, value):
     return weights, output
 
 
-@BANK.wrong_for("attention", names="output only")
+@BANK.wrong_for("attention", names="output_alone")
 def attention_output_only(query, key, value):
     return softmax_vectorised(scores_with_matmul(query, key)) @ value
 
 
-@BANK.wrong_for("attention", names="weights only")
+@BANK.wrong_for("attention", names="weights_alone")
 def attention_weights_only(query, key, value):
     return softmax_vectorised(scores_with_matmul(query, key))
 
 
-@BANK.wrong_for("attention", names="scores before the softmax")
+@BANK.wrong_for("attention", names="scores_given")
 def attention_returns_scores(query, key, value):
     scores = scores_with_matmul(query, key)
     return softmax_vectorised(scores) @ value, scores
 
 
-@BANK.wrong_for("attention", names=r"swapaxes\(-1, -2\)")
+@BANK.wrong_for("attention", names="raised axes_of_matmul")
 def attention_batch_dot_t(query, key, value):
     return mix(softmax_vectorised(query @ key.T / np.sqrt(key.shape[-1])), value)
 
 
-@BANK.wrong_for("attention", names="reshape is no transpose")
+@BANK.wrong_for("attention", names="torn")
 def attention_by_reshape(query, key, value):
     return mix(softmax_vectorised(scores_by_reshape(query, key)), value)
 
 
-@BANK.wrong_for("attention", names="changed in place")
+@BANK.wrong_for("attention", names="in_place")
 def attention_scales_the_query_in_place(query, key, value):
     query /= np.sqrt(query.shape[-1])
     return mix(softmax_vectorised(query @ key.swapaxes(1, 2)), value)
 
 
-@BANK.wrong_for("attention", names="keepdims=True")
+@BANK.wrong_for("attention", names="raised broadcast_together")
 def attention_without_keepdims(query, key, value):
     scores = scores_with_matmul(query, key)
     e = np.exp(scores - scores.max(axis=-1))
     return mix(e / e.sum(axis=-1), value)
 
 
-@BANK.wrong_for("attention", names="first sequence of the batch")
+@BANK.wrong_for("attention", names="first_only step_by_step")
 def attention_of_the_first_sequence(query, key, value):
     output, weights = attention_vectorised(query[:1], key[:1], value[:1])
     return np.repeat(output, len(query), axis=0), np.repeat(weights, len(query), axis=0)
 
 
-@BANK.wrong_for("attention", names=r"you have weights right, but output\[")
+@BANK.wrong_for("attention", names="others_right differs step_by_step")
 def attention_scales_the_output_too(query, key, value):
     weights = softmax_vectorised(scores_with_matmul(query, key))
     return weights @ value / np.sqrt(key.shape[-1]), weights
 
 
-@BANK.wrong_for("attention", names="fixed in the code")
+@BANK.wrong_for("attention", names="differs sizes")
 def attention_scale_from_the_printed_shapes(query, key, value):
     return mix(softmax_vectorised(query @ key.swapaxes(1, 2) / np.sqrt(7)), value)
 
 
-@BANK.wrong_for("attention", names="values of another sequence")
+@BANK.wrong_for("attention", names="other_batch_mixed")
 def attention_with_values_of_another(query, key, value):
     weights = softmax_vectorised(scores_with_matmul(query, key))
     return weights @ np.roll(value, 1, axis=0), weights
 
 
-@BANK.wrong_for("attention", names="is a number rounded")
+@BANK.wrong_for("attention", names="nearly")
 def attention_rounded(query, key, value):
     output, weights = attention_vectorised(query, key, value)
     return output.round(3), weights.round(3)
 
 
-@BANK.wrong_for("attention", names="is a return missing")
+@BANK.wrong_for("attention", names="none")
 def attention_without_return(query, key, value):
     attention_vectorised(query, key, value)
 
 
-@BANK.wrong_for("attention", symptom=r"weights\[.*\] is .* expected")
+@BANK.wrong_for("attention", symptom="differs step_by_step")
 def attention_at_temperature_two(query, key, value):
     return mix(softmax_vectorised(scores_with_matmul(query, key) / 2), value)
 
 
-@BANK.wrong_for("attention", symptom="2 arrays, output and weights; got 1")
+@BANK.wrong_for("attention", symptom="count")
 def attention_list_in_a_list(query, key, value):
     return [[*attention_vectorised(query, key, value)]]
 
 
-@BANK.wrong_for("attention", symptom=r"shape of output is \(2, 11, 3\)")
+@BANK.wrong_for("attention", symptom="shape swapped_axes")
 def attention_output_transposed(query, key, value):
     weights = softmax_vectorised(scores_with_matmul(query, key))
     return np.einsum("bqk,bkv->bvq", weights, value), weights
 
 
-@BANK.wrong_for("attention", symptom="weights has the type NoneType")
+@BANK.wrong_for("attention", symptom="kind")
 def attention_without_weights(query, key, value):
     return attention_vectorised(query, key, value)[0], None
 
@@ -797,213 +797,213 @@ def causal_allowed(scores, k=0):
     return np.tril(np.ones((len_q, len_k)), k=len_k - len_q + k) == 1
 
 
-@BANK.wrong_for("causal", names="nothing is masked")
+@BANK.wrong_for("causal", names="no_mask")
 def causal_weights_without_mask(scores):
     return softmax_vectorised(scores)
 
 
-@BANK.wrong_for("causal", names="upper triangular")
+@BANK.wrong_for("causal", names="upper")
 def causal_weights_upper_triangle(scores):
     len_q, len_k = scores.shape[-2:]
     allowed = np.triu(np.ones((len_q, len_k)), k=len_k - len_q)
     return softmax_vectorised(np.where(allowed == 1, scores, -np.inf))
 
 
-@BANK.wrong_for("causal", names="inverted, and the last query")
+@BANK.wrong_for("causal", names="inverted_nan")
 def causal_weights_inverted(scores):
     return softmax_vectorised(np.where(causal_allowed(scores), -np.inf, scores))
 
 
-@BANK.wrong_for("causal", names="inverted: these queries see the future")
+@BANK.wrong_for("causal", names="inverted")
 def causal_weights_inverted_with_a_large_number(scores):
     return np.nan_to_num(causal_weights_inverted(scores))
 
 
-@BANK.wrong_for("causal", names="may also attend to its own position")
+@BANK.wrong_for("causal", names="without_itself")
 def causal_weights_not_itself(scores):
     return softmax_vectorised(np.where(causal_allowed(scores, -1), scores, -np.inf))
 
 
-@BANK.wrong_for("causal", names="sees one position of the future")
+@BANK.wrong_for("causal", names="one_ahead")
 def causal_weights_sees_the_next(scores):
     return softmax_vectorised(np.where(causal_allowed(scores, 1), scores, -np.inf))
 
 
-@BANK.wrong_for("causal", names="aligned with the first keys")
+@BANK.wrong_for("causal", names="aligned_first")
 def causal_weights_aligned_with_the_first_keys(scores):
     masked = np.where(np.tril(np.ones(scores.shape[-2:])) == 1, scores, -np.inf)
     return softmax_vectorised(masked)
 
 
-@BANK.wrong_for("causal", names="aligned with the first keys")
+@BANK.wrong_for("causal", names="aligned_first")
 def causal_weights_triu_of_ones_without_offset(scores):
     future = np.triu(np.ones_like(scores), k=1).astype(bool)
     return softmax_vectorised(np.where(future, -1e9, scores))
 
 
-@BANK.wrong_for("causal", names="after the softmax")
+@BANK.wrong_for("causal", names="mask_after")
 def causal_weights_mask_after_softmax(scores):
     return softmax_vectorised(scores) * causal_allowed(scores)
 
 
-@BANK.wrong_for("causal", names="mask before you take the maximum")
+@BANK.wrong_for("causal", names="masked_maximum")
 def causal_weights_renormalised_after_softmax(scores):
     weights = softmax_vectorised(scores) * causal_allowed(scores)
     return weights / weights.sum(axis=-1, keepdims=True)
 
 
-@BANK.wrong_for("causal", names=r"exp\(0\) is 1")
+@BANK.wrong_for("causal", names="zero_fill")
 def causal_weights_zeros_for_masked(scores):
     return softmax_vectorised(np.tril(scores, k=scores.shape[2] - scores.shape[1]))
 
 
-@BANK.wrong_for("causal", names=r"added as ones and zeros")
+@BANK.wrong_for("causal", names="added_mask")
 def causal_weights_adds_the_mask(scores):
     return softmax_vectorised(scores + causal_allowed(scores))
 
 
-@BANK.wrong_for("causal", names="running mean")
+@BANK.wrong_for("causal", names="running_mean")
 def causal_weights_running_mean(scores):
     allowed = causal_allowed(scores)
     weights = allowed / allowed.sum(axis=-1, keepdims=True)
     return np.broadcast_to(weights, scores.shape)
 
 
-@BANK.wrong_for("causal", names="best key")
+@BANK.wrong_for("causal", names="hard")
 def causal_weights_hard(scores):
     best = np.where(causal_allowed(scores), scores, -np.inf).argmax(axis=-1)
     return np.eye(scores.shape[-1])[best]
 
 
-@BANK.wrong_for("causal", names="softmax runs over the queries")
+@BANK.wrong_for("causal", names="over_queries")
 def causal_weights_softmax_over_queries(scores):
     e = np.exp(np.where(causal_allowed(scores), scores, -np.inf))
     return e / e.sum(axis=-2, keepdims=True)
 
 
-@BANK.wrong_for("causal", names="exactly 0 counts as masked")
+@BANK.wrong_for("causal", names="zero_is_masked")
 def causal_weights_takes_zero_for_masked(scores):
     lower = np.tril(scores, k=scores.shape[2] - scores.shape[1])
     lower[lower == 0] = -np.inf
     return softmax_vectorised(lower)
 
 
-@BANK.wrong_for("causal", names="changed in place")
+@BANK.wrong_for("causal", names="in_place")
 def causal_weights_in_place(scores):
     scores[:, ~causal_allowed(scores)] = -np.inf
     return softmax_vectorised(scores)
 
 
-@BANK.wrong_for("causal", names="masked score a number, and not -inf")
+@BANK.wrong_for("causal", names="leak number_for_inf")
 def causal_weights_fill_of_minus_hundred(scores):
     return softmax_vectorised(np.where(causal_allowed(scores), scores, -100))
 
 
-@BANK.wrong_for("causal", names="-40000. Fill masked ones with -np.inf")
+@BANK.wrong_for("causal", names="leak maximum_allowed")
 def causal_weights_fill_of_minus_ten_thousand(scores):
     return softmax_vectorised(np.where(causal_allowed(scores), scores, -1e4))
 
 
-@BANK.wrong_for("causal", names="-40000. Fill masked ones with -np.inf")
+@BANK.wrong_for("causal", names="leak maximum_allowed")
 def causal_weights_adding_minus_ten_thousand(scores):
     return softmax_vectorised(scores + np.where(causal_allowed(scores), 0, -1e4))
 
 
-@BANK.wrong_for("causal", names="masked score a number, and not -inf")
+@BANK.wrong_for("causal", names="leak number_for_inf")
 def causal_weights_fill_below_the_minimum(scores):
     return softmax_vectorised(np.where(causal_allowed(scores), scores, scores.min() - 30))
 
 
-@BANK.wrong_for("causal", names="largest allowed score first")
+@BANK.wrong_for("causal", names="far_scores")
 def causal_weights_without_maximum(scores):
     e = np.exp(scores) * causal_allowed(scores)
     return e / e.sum(axis=-1, keepdims=True)
 
 
-@BANK.wrong_for("causal", names="mask before you take the maximum")
+@BANK.wrong_for("causal", names="masked_maximum")
 def causal_weights_maximum_of_masked_keys(scores):
     e = np.exp(scores - scores.max(axis=-1, keepdims=True)) * causal_allowed(scores)
     return e / e.sum(axis=-1, keepdims=True)
 
 
-@BANK.wrong_for("causal", names="wrong sign")
+@BANK.wrong_for("causal", names="offset_turned")
 def causal_weights_offset_sign(scores):
     _, len_q, len_k = scores.shape
     allowed = np.tril(np.ones((len_q, len_k), dtype=bool), k=len_q - len_k)
     return softmax_vectorised(np.where(allowed, scores, -np.inf))
 
 
-@BANK.wrong_for("causal", names="softmax is missing")
+@BANK.wrong_for("causal", names="no_softmax")
 def causal_weights_only_masks(scores):
     return np.where(causal_allowed(scores), scores, -np.inf)
 
 
-@BANK.wrong_for("causal", names="is a return missing")
+@BANK.wrong_for("causal", names="none")
 def causal_weights_without_return(scores):
     softmax_vectorised(np.where(causal_allowed(scores), scores, -np.inf))
 
 
-@BANK.wrong_for("causal", names=MASK_SHAPE)
+@BANK.wrong_for("causal", names="raised mask_shape")
 def causal_weights_square_mask_only(scores):
     mask = np.tril(np.ones((scores.shape[-1], scores.shape[-1]), dtype=bool))
     return softmax_vectorised(np.where(mask, scores, -np.inf))
 
 
-@BANK.wrong_for("causal", names=MASK_SHAPE)
+@BANK.wrong_for("causal", names="raised mask_shape")
 def causal_weights_mask_of_the_package(scores):
     mask = np.broadcast_to(attnbook.causal_mask(scores.shape[-1]), scores.shape)
     return softmax_vectorised(np.where(mask, scores, -np.inf))
 
 
-@BANK.wrong_for("causal", names=MASK_SHAPE)
+@BANK.wrong_for("causal", names="raised mask_shape")
 def causal_weights_adds_a_square_of_minus_infinity(scores):
     len_k = scores.shape[-1]
     return softmax_vectorised(scores + np.triu(np.full((len_k, len_k), -np.inf), k=1))
 
 
-@BANK.wrong_for("causal", names=MASK_SHAPE)
+@BANK.wrong_for("causal", names="raised mask_shape")
 def causal_weights_square_of_the_queries(scores):
     future = np.triu(np.ones((scores.shape[1], scores.shape[1]), dtype=bool), k=1)
     return softmax_vectorised(np.where(future, -np.inf, scores))
 
 
-@BANK.wrong_for("causal", names=MASK_SHAPE)
+@BANK.wrong_for("causal", names="raised mask_shape")
 def causal_weights_square_mask_as_an_index(scores):
     scores = scores.copy()
     scores[:, ~np.tri(scores.shape[2], dtype=bool)] = -np.inf
     return softmax_vectorised(scores)
 
 
-@BANK.wrong_for("causal", names="np.where does it for you")
+@BANK.wrong_for("causal", names="raised boolean_index")
 def causal_weights_mask_as_an_index_of_the_batch(scores):
     scores = scores.copy()
     scores[~causal_allowed(scores)] = -np.inf
     return softmax_vectorised(scores)
 
 
-@BANK.wrong_for("causal", names="keepdims=True")
+@BANK.wrong_for("causal", names="raised broadcast_together")
 def causal_weights_without_keepdims(scores):
     e = np.exp(np.where(causal_allowed(scores), scores, -np.inf))
     return e / e.sum(axis=-1)
 
 
-@BANK.wrong_for("causal", symptom="no weight gets")
+@BANK.wrong_for("causal", symptom="leak aligned_last")
 def causal_weights_offset_copied_from_an_example(scores):
     mask = np.tril(np.ones(scores.shape[-2:], dtype=bool), k=2)
     return softmax_vectorised(np.where(mask, scores, -np.inf))
 
 
-@BANK.wrong_for("causal", symptom="no weight gets")
+@BANK.wrong_for("causal", symptom="leak aligned_last")
 def causal_weights_flipped(scores):
     return softmax_vectorised(np.where(causal_allowed(scores)[:, ::-1], scores, -np.inf))
 
 
-@BANK.wrong_for("causal", symptom=r"shape of result is \(3, 5\)")
+@BANK.wrong_for("causal", symptom="shape")
 def causal_weights_returns_the_mask(scores):
     return causal_allowed(scores)
 
 
-@BANK.wrong_for("causal", symptom=r"expected \(2, 3, 5\)")
+@BANK.wrong_for("causal", symptom="shape")
 def causal_weights_only_square_part(scores):
     part = scores[:, :, -scores.shape[1] :]
     return softmax_vectorised(np.where(np.tri(scores.shape[1], dtype=bool), part, -np.inf))
@@ -1063,152 +1063,152 @@ def masked_softmax_with_the_package(scores, mask):
 # masked-softmax: wrong
 
 
-@BANK.wrong_for("masked-softmax", names="nothing is masked")
+@BANK.wrong_for("masked-softmax", names="no_mask")
 def masked_softmax_without_mask(scores, mask):
     return softmax_vectorised(scores)
 
 
-@BANK.wrong_for("masked-softmax", names="mask is inverted")
+@BANK.wrong_for("masked-softmax", names="inverted")
 def masked_softmax_inverted(scores, mask):
     return softmax_vectorised(np.where(mask, -np.inf, scores))
 
 
-@BANK.wrong_for("masked-softmax", names="after the softmax")
+@BANK.wrong_for("masked-softmax", names="mask_after")
 def masked_softmax_after_softmax(scores, mask):
     return softmax_vectorised(scores) * mask
 
 
-@BANK.wrong_for("masked-softmax", names="became NaN: 0 divided by 0")
+@BANK.wrong_for("masked-softmax", names="empty_nan")
 def masked_softmax_renormalised_after_softmax(scores, mask):
     weights = softmax_vectorised(scores) * mask
     return weights / weights.sum(axis=-1, keepdims=True)
 
 
-@BANK.wrong_for("masked-softmax", names="mask before you take the maximum")
+@BANK.wrong_for("masked-softmax", names="masked_maximum")
 def masked_softmax_maximum_of_masked_keys(scores, mask):
     e = np.exp(scores - scores.max(axis=-1, keepdims=True)) * mask
     total = e.sum(axis=-1, keepdims=True)
     return e / np.where(total == 0, 1, total)
 
 
-@BANK.wrong_for("masked-softmax", names="largest allowed score first")
+@BANK.wrong_for("masked-softmax", names="far_scores")
 def masked_softmax_without_maximum(scores, mask):
     e = np.where(mask, np.exp(scores), 0)
     total = e.sum(axis=-1, keepdims=True)
     return e / np.where(total == 0, 1, total)
 
 
-@BANK.wrong_for("masked-softmax", names=r"multiplied by the mask.*exp\(0\) is 1")
+@BANK.wrong_for("masked-softmax", names="zero_fill")
 def masked_softmax_multiplies(scores, mask):
     return softmax_vectorised(scores * mask)
 
 
-@BANK.wrong_for("masked-softmax", names=r"exp\(0\) is 1")
+@BANK.wrong_for("masked-softmax", names="zero_fill")
 def masked_softmax_filled_with_zero(scores, mask):
     return softmax_vectorised(np.where(mask, scores, 0))
 
 
-@BANK.wrong_for("masked-softmax", names="added as ones and zeros")
+@BANK.wrong_for("masked-softmax", names="added_mask")
 def masked_softmax_adds_the_mask(scores, mask):
     return softmax_vectorised(scores + mask)
 
 
-@BANK.wrong_for("masked-softmax", names="became uniform")
+@BANK.wrong_for("masked-softmax", names="empty_uniform")
 def masked_softmax_filled_with_a_large_number(scores, mask):
     return softmax_vectorised(np.where(mask, scores, -1e9))
 
 
-@BANK.wrong_for("masked-softmax", names="unmasked softmax back")
+@BANK.wrong_for("masked-softmax", names="empty_unmasked")
 def masked_softmax_adds_a_large_number(scores, mask):
     return softmax_vectorised(scores + (1 - mask) * -1e9)
 
 
-@BANK.wrong_for("masked-softmax", names="became NaN: 0 divided by 0")
+@BANK.wrong_for("masked-softmax", names="empty_nan")
 def masked_softmax_empty_rows_are_nan(scores, mask):
     return softmax_vectorised(np.where(mask, scores, -np.inf))
 
 
-@BANK.wrong_for("masked-softmax", names="softmax runs over the queries")
+@BANK.wrong_for("masked-softmax", names="over_queries")
 def masked_softmax_softmax_over_queries(scores, mask):
     e = np.exp(np.where(mask, scores, -np.inf))
     return np.nan_to_num(e / e.sum(axis=-2, keepdims=True))
 
 
-@BANK.wrong_for("masked-softmax", names="best key")
+@BANK.wrong_for("masked-softmax", names="hard")
 def masked_softmax_hard(scores, mask):
     best = np.where(mask, scores, -np.inf).argmax(axis=-1)
     return np.eye(scores.shape[-1])[best] * mask
 
 
-@BANK.wrong_for("masked-softmax", names="all allowed keys get the same weight")
+@BANK.wrong_for("masked-softmax", names="uniform")
 def masked_softmax_mean(scores, mask):
     weights = np.ones(scores.shape) * mask
     return weights / np.maximum(weights.sum(axis=-1, keepdims=True), 1)
 
 
-@BANK.wrong_for("masked-softmax", names="exactly 0 counts as masked")
+@BANK.wrong_for("masked-softmax", names="zero_is_masked")
 def masked_softmax_takes_zero_for_masked(scores, mask):
     kept = scores * mask
     return np.nan_to_num(softmax_vectorised(np.where(kept == 0, -np.inf, kept)))
 
 
-@BANK.wrong_for("masked-softmax", names="changed in place")
+@BANK.wrong_for("masked-softmax", names="in_place")
 def masked_softmax_in_place(scores, mask):
     scores[~np.broadcast_to(mask, scores.shape)] = -np.inf
     return np.nan_to_num(softmax_vectorised(scores))
 
 
-@BANK.wrong_for("masked-softmax", names="np.where")
+@BANK.wrong_for("masked-softmax", names="raised boolean_index")
 def masked_softmax_by_boolean_index(scores, mask):
     filled = scores.copy()
     filled[~mask] = -np.inf
     return np.nan_to_num(softmax_vectorised(filled))
 
 
-@BANK.wrong_for("masked-softmax", names="mask of the first")
+@BANK.wrong_for("masked-softmax", names="mask_of_first_query")
 def masked_softmax_with_the_mask_of_the_first_query(scores, mask):
     return np.nan_to_num(softmax_vectorised(np.where(mask[:, :1, :], scores, -np.inf)))
 
 
-@BANK.wrong_for("masked-softmax", names="mask of the first")
+@BANK.wrong_for("masked-softmax", names="mask_of_first")
 def masked_softmax_with_the_mask_of_the_first_sequence(scores, mask):
     return np.nan_to_num(softmax_vectorised(np.where(mask[0], scores, -np.inf)))
 
 
-@BANK.wrong_for("masked-softmax", names="-40000. Fill masked ones with -np.inf")
+@BANK.wrong_for("masked-softmax", names="row_sum maximum_allowed")
 def masked_softmax_fill_of_minus_ten_thousand_then_zeros(scores, mask):
     return softmax_vectorised(np.where(mask, scores, -1e4)) * mask
 
 
-@BANK.wrong_for("masked-softmax", names="-40000. Fill masked ones with -np.inf")
+@BANK.wrong_for("masked-softmax", names="leak maximum_allowed")
 def masked_softmax_adding_minus_ten_thousand_then_zeros(scores, mask):
     return softmax_vectorised(scores + np.where(mask, 0, -1e4)) * mask.any(axis=-1, keepdims=True)
 
 
-@BANK.wrong_for("masked-softmax", names="not divided by their sum")
+@BANK.wrong_for("masked-softmax", names="no_sum")
 def masked_softmax_without_sum(scores, mask):
     filled = np.where(mask, scores, -np.inf)
     return np.nan_to_num(np.exp(filled - filled.max(axis=-1, keepdims=True)))
 
 
-@BANK.wrong_for("masked-softmax", names="softmax is missing")
+@BANK.wrong_for("masked-softmax", names="no_softmax")
 def masked_softmax_only_masks(scores, mask):
     return np.where(mask, scores, -np.inf)
 
 
-@BANK.wrong_for("masked-softmax", names="is a return missing")
+@BANK.wrong_for("masked-softmax", names="none")
 def masked_softmax_without_return(scores, mask):
     masked_softmax_with_nan_to_num(scores, mask)
 
 
-@BANK.wrong_for("masked-softmax", names="small one added")
+@BANK.wrong_for("masked-softmax", names="nearly")
 def masked_softmax_with_visible_epsilon(scores, mask):
     filled = np.where(mask, scores, -1e30)
     e = np.exp(filled - filled.max(axis=-1, keepdims=True)) * mask
     return e / (e.sum(axis=-1, keepdims=True) + 1e-3)
 
 
-@BANK.wrong_for("masked-softmax", symptom=r"Row \(0, 2\) may attend to nothing")
+@BANK.wrong_for("masked-softmax", symptom="raised empty_row")
 def masked_softmax_empty_rows_are_not_expected(scores, mask):
     mask = np.broadcast_to(mask, scores.shape)
     weights = np.zeros(scores.shape)
@@ -1219,32 +1219,29 @@ def masked_softmax_empty_rows_are_not_expected(scores, mask):
     return weights
 
 
-@BANK.wrong_for("masked-softmax", symptom="type MaskedArray; expected real numbers")
+@BANK.wrong_for("masked-softmax", symptom="kind")
 def masked_softmax_with_masked_arrays(scores, mask):
     kept = np.ma.masked_array(scores, mask=~np.broadcast_to(mask, scores.shape))
     e = np.exp(kept - kept.max(axis=-1, keepdims=True))
     return e / e.sum(axis=-1, keepdims=True)
 
 
-@BANK.wrong_for(
-    "masked-softmax",
-    symptom=r"result\[1, 0, 1\] is 1, expected 0.14",
-)
+@BANK.wrong_for("masked-softmax", symptom="differs true_may_attend")
 def masked_softmax_with_the_mask_of_all_sequences(scores, mask):
     return np.nan_to_num(softmax_vectorised(np.where(mask.all(axis=0), scores, -np.inf)))
 
 
-@BANK.wrong_for("masked-softmax", symptom="no weight gets")
+@BANK.wrong_for("masked-softmax", symptom="leak true_may_attend")
 def masked_softmax_causal_instead(scores, mask):
     return causal_weights_with_tril(scores)
 
 
-@BANK.wrong_for("masked-softmax", symptom="raised")
+@BANK.wrong_for("masked-softmax", symptom="raised true_may_attend")
 def masked_softmax_inverted_with_a_minus(scores, mask):
     return softmax_vectorised(np.where(-mask, -np.inf, scores))
 
 
-@BANK.wrong_for("masked-softmax", symptom="sums to")
+@BANK.wrong_for("masked-softmax", symptom="row_sum empty_row")
 def masked_softmax_drops_sequences_with_an_empty_row(scores, mask):
     mask = np.broadcast_to(mask, scores.shape)
     weights = np.nan_to_num(softmax_vectorised(np.where(mask, scores, -np.inf)))
@@ -1292,194 +1289,194 @@ def share_in_percent(length, d_model, d_ff):
     return 100 * share_cancelled(length, d_model, d_ff)
 
 
-@BANK.wrong_for("attention-share", names="projections of attention are left out")
+@BANK.wrong_for("attention-share", names="no_projections")
 def share_without_projections(length, d_model, d_ff):
     products = 2 * length * d_model
     return products / (products + 2 * d_model * d_ff)
 
 
-@BANK.wrong_for("attention-share", names="four projections belong to attention")
+@BANK.wrong_for("attention-share", names="products_alone")
 def share_projections_on_the_other_side(length, d_model, d_ff):
     products = 2 * length * d_model
     return products / (products + 4 * d_model**2 + 2 * d_model * d_ff)
 
 
-@BANK.wrong_for("attention-share", names="scores and mixing belong to attention")
+@BANK.wrong_for("attention-share", names="projections_alone")
 def share_products_on_the_other_side(length, d_model, d_ff):
     projections = 4 * d_model**2
     return projections / (projections + 2 * length * d_model + 2 * d_model * d_ff)
 
 
-@BANK.wrong_for("attention-share", names="output projection is missing")
+@BANK.wrong_for("attention-share", names="three_projections")
 def share_with_three_projections(length, d_model, d_ff):
     attention = 3 * d_model**2 + 2 * length * d_model
     return attention / (attention + 2 * d_model * d_ff)
 
 
-@BANK.wrong_for("attention-share", names="only one of the two products")
+@BANK.wrong_for("attention-share", names="one_product")
 def share_with_scores_only(length, d_model, d_ff):
     attention = 4 * d_model**2 + length * d_model
     return attention / (attention + 2 * d_model * d_ff)
 
 
-@BANK.wrong_for("attention-share", names="products over the length are missing")
+@BANK.wrong_for("attention-share", names="no_products")
 def share_of_projections(length, d_model, d_ff):
     return 4 * d_model**2 / (4 * d_model**2 + 2 * d_model * d_ff)
 
 
-@BANK.wrong_for("attention-share", names="not always 4 d_model wide")
+@BANK.wrong_for("attention-share", names="always_four")
 def share_copied_from_the_chapter(length, d_model, d_ff):
     attention = 4 * d_model**2 + 2 * length * d_model
     return attention / (attention + 8 * d_model**2)
 
 
-@BANK.wrong_for("attention-share", names="not d_model x d_model")
+@BANK.wrong_for("attention-share", names="square")
 def share_with_square_feed_forward(length, d_model, d_ff):
     attention = 4 * d_model**2 + 2 * length * d_model
     return attention / (attention + 2 * d_model**2)
 
 
-@BANK.wrong_for("attention-share", names="do not multiply it by 4")
+@BANK.wrong_for("attention-share", names="four_times")
 def share_four_times_too_wide(length, d_model, d_ff):
     attention = 4 * d_model**2 + 2 * length * d_model
     return attention / (attention + 2 * d_model * 4 * d_ff)
 
 
-@BANK.wrong_for("attention-share", names="only one feed-forward matrix is counted")
+@BANK.wrong_for("attention-share", names="one_matrix")
 def share_with_half_a_feed_forward(length, d_model, d_ff):
     attention = 4 * d_model**2 + 2 * length * d_model
     return attention / (attention + d_model * d_ff)
 
 
-@BANK.wrong_for("attention-share", names="a gated layer has three")
+@BANK.wrong_for("attention-share", names="three_matrices")
 def share_with_a_gated_feed_forward(length, d_model, d_ff):
     attention = 4 * d_model**2 + 2 * length * d_model
     return attention / (attention + 3 * d_model * d_ff)
 
 
-@BANK.wrong_for("attention-share", names="d_ff x d_ff: one side is d_model")
+@BANK.wrong_for("attention-share", names="both_inner")
 def share_with_d_ff_squared_twice(length, d_model, d_ff):
     attention = 4 * d_model**2 + 2 * length * d_model
     return attention / (attention + 2 * d_ff**2)
 
 
-@BANK.wrong_for("attention-share", names=r"counted as d_ff\^2")
+@BANK.wrong_for("attention-share", names="inner_squared")
 def share_with_d_ff_squared(length, d_model, d_ff):
     attention = 4 * d_model**2 + 2 * length * d_model
     return attention / (attention + d_ff**2)
 
 
-@BANK.wrong_for("attention-share", names="lacks a factor d_model")
+@BANK.wrong_for("attention-share", names="lacks_d_model")
 def share_with_d_ff_alone(length, d_model, d_ff):
     attention = 4 * d_model**2 + 2 * length * d_model
     return attention / (attention + 2 * d_ff)
 
 
-@BANK.wrong_for("attention-share", names="share of the feed-forward part")
+@BANK.wrong_for("attention-share", names="rest")
 def share_of_feed_forward(length, d_model, d_ff):
     feed_forward = 2 * d_model * d_ff
     return feed_forward / (4 * d_model**2 + 2 * length * d_model + feed_forward)
 
 
-@BANK.wrong_for("attention-share", names="attention over feed-forward")
+@BANK.wrong_for("attention-share", names="ratio")
 def share_as_ratio(length, d_model, d_ff):
     return (4 * d_model**2 + 2 * length * d_model) / (2 * d_model * d_ff)
 
 
-@BANK.wrong_for("attention-share", names="length and d_model are swapped")
+@BANK.wrong_for("attention-share", names="length_for_d_model")
 def share_with_d_model_first(d_model, length, d_ff):
     return share_from_parts(length, d_model, d_ff)
 
 
-@BANK.wrong_for("attention-share", names="d_model and d_ff are swapped")
+@BANK.wrong_for("attention-share", names="d_model_for_d_ff")
 def share_with_d_ff_second(length, d_ff, d_model):
     return share_from_parts(length, d_model, d_ff)
 
 
-@BANK.wrong_for("attention-share", names="length and d_ff are swapped")
+@BANK.wrong_for("attention-share", names="length_for_d_ff")
 def share_backwards(d_ff, d_model, length):
     return share_from_parts(length, d_model, d_ff)
 
 
-@BANK.wrong_for("attention-share", names="come in another order: length, d_model, d_ff")
+@BANK.wrong_for("attention-share", names="other_order")
 def share_with_the_length_last(d_model, d_ff, length):
     return share_from_parts(length, d_model, d_ff)
 
 
-@BANK.wrong_for("attention-share", names="integer division")
+@BANK.wrong_for("attention-share", names="integer_division")
 def share_by_integer_division(length, d_model, d_ff):
     return (2 * d_model + length) // (2 * d_model + length + d_ff)
 
 
-@BANK.wrong_for("attention-share", names="below, lacks the products")
+@BANK.wrong_for("attention-share", names="whole_lacks_products")
 def share_of_a_whole_without_products(length, d_model, d_ff):
     return (4 * d_model**2 + 2 * length * d_model) / (4 * d_model**2 + 2 * d_model * d_ff)
 
 
-@BANK.wrong_for("attention-share", names="multiplied by the length twice: count for one token")
+@BANK.wrong_for("attention-share", names="length_twice")
 def share_mixes_token_and_sequence(length, d_model, d_ff):
     attention = 4 * d_model**2 + 2 * length**2 * d_model
     return attention / (attention + 2 * d_model * d_ff)
 
 
-@BANK.wrong_for("attention-share", names="scores and mixing are not: count all for one token")
+@BANK.wrong_for("attention-share", names="products_not_times_length")
 def share_mixes_sequence_and_token(length, d_model, d_ff):
     attention = 4 * length * d_model**2 + 2 * length * d_model
     return attention / (attention + 2 * length * d_model * d_ff)
 
 
-@BANK.wrong_for("attention-share", names="feed-forward part for one: count both for one token")
+@BANK.wrong_for("attention-share", names="one_token_to_all")
 def share_of_attention_of_all_tokens(length, d_model, d_ff):
     attention = 4 * length * d_model**2 + 2 * length**2 * d_model
     return attention / (attention + 2 * d_model * d_ff)
 
 
-@BANK.wrong_for("attention-share", names="number of multiplications")
+@BANK.wrong_for("attention-share", names="count")
 def share_as_a_count(length, d_model, d_ff):
     return 4 * d_model**2 + 2 * length * d_model
 
 
-@BANK.wrong_for("attention-share", names="feed-forward part is missing")
+@BANK.wrong_for("attention-share", names="whole_lacks_the_rest")
 def share_of_attention_in_attention(length, d_model, d_ff):
     attention = 4 * d_model**2 + 2 * length * d_model
     return attention / (4 * d_model**2 + 2 * length * d_model)
 
 
-@BANK.wrong_for("attention-share", names="Your function gets: length, d_model, d_ff")
+@BANK.wrong_for("attention-share", names="other_arguments")
 def share_of_two_arguments(length, d_model):
     return (2 * d_model + length) / (6 * d_model + length)
 
 
-@BANK.wrong_for("attention-share", names="is a return missing")
+@BANK.wrong_for("attention-share", names="none")
 def share_without_return(length, d_model, d_ff):
     share_cancelled(length, d_model, d_ff)
 
 
-@BANK.wrong_for("attention-share", names="is a number rounded")
+@BANK.wrong_for("attention-share", names="nearly")
 def share_rounded(length, d_model, d_ff):
     return round(share_cancelled(length, d_model, d_ff), 2)
 
 
-@BANK.wrong_for("attention-share", names="fixed in the code")
+@BANK.wrong_for("attention-share", names="differs sizes")
 def share_for_one_width(length, d_model, d_ff):
     return (2 * 768 + length) / (2 * 768 + length + d_ff)
 
 
-@BANK.wrong_for("attention-share", names="fixed in the code")
+@BANK.wrong_for("attention-share", names="differs sizes")
 def share_of_the_example(length, d_model, d_ff):
     return 2436 / 4436
 
 
-@BANK.wrong_for("attention-share", symptom="result has the type str; expected real numbers")
+@BANK.wrong_for("attention-share", symptom="kind")
 def share_as_text(length, d_model, d_ff):
     return f"{share_cancelled(length, d_model, d_ff):.1%}"
 
 
-@BANK.wrong_for("attention-share", symptom=r"result is .*e\+\d+, expected 0.549")
+@BANK.wrong_for("attention-share", symptom="differs per_token")
 def share_missing_parentheses(length, d_model, d_ff):
     return 4 * d_model**2 + 2 * length * d_model / 4 * d_model**2 + 2 * d_model * d_ff
 
 
-@BANK.wrong_for("attention-share", symptom=r"shape of result is \(1,\)")
+@BANK.wrong_for("attention-share", symptom="shape")
 def share_in_a_list(length, d_model, d_ff):
     return [share_cancelled(length, d_model, d_ff)]

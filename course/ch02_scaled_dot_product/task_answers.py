@@ -28,36 +28,36 @@ def window_by_triangles(length, window):
     return np.tril(ones) & ~np.tril(ones, -window)
 
 
-@BANK.wrong_for("window-mask", names="without a window")
+@BANK.wrong_for("window-mask", names="no_window")
 def window_causal(length, window):
     return attnbook.causal_mask(length)
 
 
-@BANK.wrong_for("window-mask", names="one too wide")
+@BANK.wrong_for("window-mask", names="too_wide")
 def window_too_wide(length, window):
     ones = np.ones((length, length), dtype=bool)
     return np.tril(ones) & np.triu(ones, -window)
 
 
-@BANK.wrong_for("window-mask", names="one too narrow")
+@BANK.wrong_for("window-mask", names="too_narrow")
 def window_too_narrow(length, window):
     ones = np.ones((length, length), dtype=bool)
     return np.tril(ones) & np.triu(ones, -window + 2)
 
 
-@BANK.wrong_for("window-mask", names="does not see itself")
+@BANK.wrong_for("window-mask", names="without_itself")
 def window_without_itself(length, window):
     ones = np.ones((length, length), dtype=bool)
     return np.tril(ones, -1) & np.triu(ones, -window + 1)
 
 
-@BANK.wrong_for("window-mask", names="future as well")
+@BANK.wrong_for("window-mask", names="both_sides")
 def window_both_sides(length, window):
     p = np.arange(length)
     return abs(p[:, None] - p) < window
 
 
-@BANK.wrong_for("window-mask", names="this is the transpose")
+@BANK.wrong_for("window-mask", names="ahead")
 def window_transposed(length, window):
     p = np.arange(length)
     back = p - p[:, None]
@@ -70,24 +70,24 @@ def window_inverted(length, window):
     return ~(np.tril(ones) & ~np.tril(ones, -window))
 
 
-@BANK.wrong_for("window-mask", names="these are blocks")
+@BANK.wrong_for("window-mask", names="blocks")
 def window_blocks(length, window):
     p = np.arange(length)
     return np.tril(p[:, None] // window == p // window)
 
 
-@BANK.wrong_for("window-mask", names="sees only the last one")
+@BANK.wrong_for("window-mask", names="last_alone")
 def window_last_only(length, window):
     return np.eye(length, k=-(window - 1), dtype=bool)
 
 
-@BANK.wrong_for("window-mask", names="make them bool")
+@BANK.wrong_for("window-mask", names="not_boolean")
 def window_of_numbers(length, window):
     ones = np.ones((length, length))
     return np.tril(ones) - np.tril(ones, -window)
 
 
-@BANK.wrong_for("window-mask", symptom="-inf in it")
+@BANK.wrong_for("window-mask", symptom="not_true_or_false itself_and_before")
 def window_additive(length, window):
     p = np.arange(length)
     back = p[:, None] - p
@@ -110,7 +110,7 @@ def window_by_doubling(length, window):
     return mask[:length, :length] & ~np.tri(length, k=-window, dtype=bool)
 
 
-@BANK.wrong_for("window-mask", names="the first tokens see nothing")
+@BANK.wrong_for("window-mask", names="sliced")
 def window_by_slices(length, window):
     mask = np.zeros((length, length), dtype=bool)
     for i in range(length):
@@ -118,7 +118,7 @@ def window_by_slices(length, window):
     return mask
 
 
-@BANK.wrong_for("window-mask", symptom="itself and the window")
+@BANK.wrong_for("window-mask", symptom="differs itself_and_before")
 def window_of_five_at_most(length, window):
     back = np.arange(length)[:, None] - np.arange(length)
     return (back >= 0) & (back < min(window, 5))
@@ -155,17 +155,17 @@ def entropy_by_standardised_scores(scores, wanted):
     return w
 
 
-@BANK.wrong_for("entropy-weights", names="plain softmax")
+@BANK.wrong_for("entropy-weights", names="plain")
 def entropy_plain(scores, wanted):
     return attnbook.softmax(scores)
 
 
-@BANK.wrong_for("entropy-weights", names="used as the temperature")
+@BANK.wrong_for("entropy-weights", names="wanted_as_temperature")
 def entropy_as_temperature(scores, wanted):
     return attnbook.softmax(scores / wanted)
 
 
-@BANK.wrong_for("entropy-weights", names="serves all rows")
+@BANK.wrong_for("entropy-weights", names="one_temperature")
 def entropy_one_temperature(scores, wanted):
     low, high = -20.0, 20.0
     for _ in range(80):
@@ -177,7 +177,7 @@ def entropy_one_temperature(scores, wanted):
     return attnbook.softmax(scores / t)
 
 
-@BANK.wrong_for("entropy-weights", names="in bits")
+@BANK.wrong_for("entropy-weights", names="bits")
 def entropy_in_bits(scores, wanted):
     low, high = np.full((len(scores), 1), -20.0), np.full((len(scores), 1), 20.0)
     for _ in range(80):
@@ -188,7 +188,7 @@ def entropy_in_bits(scores, wanted):
     return w
 
 
-@BANK.wrong_for("entropy-weights", names=r"share of log\(n\)")
+@BANK.wrong_for("entropy-weights", names="share_of_log")
 def entropy_as_share(scores, wanted):
     low, high = np.full((len(scores), 1), -20.0), np.full((len(scores), 1), 20.0)
     for _ in range(80):
@@ -199,7 +199,7 @@ def entropy_as_share(scores, wanted):
     return w
 
 
-@BANK.wrong_for("entropy-weights", names="mixed with equal ones")
+@BANK.wrong_for("entropy-weights", names="mixed_with_equal")
 def entropy_mixed(scores, wanted):
     w = attnbook.softmax(scores)
     low, high = np.zeros((len(w), 1)), np.ones((len(w), 1))
@@ -211,7 +211,7 @@ def entropy_mixed(scores, wanted):
     return mix
 
 
-@BANK.wrong_for("entropy-weights", names="best keys share the weight equally")
+@BANK.wrong_for("entropy-weights", names="best_equal")
 def entropy_top_k(scores, wanted):
     k = round(np.exp(wanted))
     w = np.zeros(scores.shape)
@@ -219,7 +219,7 @@ def entropy_top_k(scores, wanted):
     return w
 
 
-@BANK.wrong_for("entropy-weights", names="order is turned")
+@BANK.wrong_for("entropy-weights", names="turned")
 def entropy_negative(scores, wanted):
     low, high = np.full((len(scores), 1), -20.0), np.full((len(scores), 1), 20.0)
     for _ in range(80):
@@ -230,7 +230,7 @@ def entropy_negative(scores, wanted):
     return w
 
 
-@BANK.wrong_for("entropy-weights", symptom="These scores are large")
+@BANK.wrong_for("entropy-weights", symptom="differs large")
 def entropy_overflow(scores, wanted):
     rows = []
     for row in scores:
@@ -244,7 +244,7 @@ def entropy_overflow(scores, wanted):
     return np.array(rows)
 
 
-@BANK.wrong_for("entropy-weights", symptom="shape of result is")
+@BANK.wrong_for("entropy-weights", symptom="shape")
 def entropy_returns_temperatures(scores, wanted):
     low, high = np.full((len(scores), 1), -20.0), np.full((len(scores), 1), 20.0)
     for _ in range(80):
@@ -268,7 +268,7 @@ def entropy_to_a_millionth(scores, wanted):
     return rows
 
 
-@BANK.wrong_for("entropy-weights", names="in another unit")
+@BANK.wrong_for("entropy-weights", names="share_of_log")
 def entropy_in_digits(scores, wanted):
     low, high = np.full((len(scores), 1), -20.0), np.full((len(scores), 1), 20.0)
     for _ in range(80):
@@ -279,7 +279,7 @@ def entropy_in_digits(scores, wanted):
     return w
 
 
-@BANK.wrong_for("entropy-weights", names="changed in place")
+@BANK.wrong_for("entropy-weights", names="in_place")
 def entropy_in_place(scores, wanted):
     scores -= scores.max(axis=1, keepdims=True)
     low, high = np.full((len(scores), 1), -20.0), np.full((len(scores), 1), 20.0)
@@ -291,7 +291,7 @@ def entropy_in_place(scores, wanted):
     return w
 
 
-@BANK.wrong_for("entropy-weights", symptom="Find for each row|is off by|far below 1")
+@BANK.wrong_for("entropy-weights", symptom="differs close")
 def entropy_never_sharper(scores, wanted):
     low, high = np.full((len(scores), 1), 1.0), np.full((len(scores), 1), 1e9)
     for _ in range(80):
@@ -332,7 +332,7 @@ def keep_by_mask(query, key, value, kept):
     return np.array(errors)
 
 
-@BANK.wrong_for("keep-few", names="not divided by their sum")
+@BANK.wrong_for("keep-few", names="not_divided")
 def keep_without_sum(query, key, value, kept):
     full, w = attnbook.scaled_dot_product_attention(query, key, value)
     rank = (-w).argsort(axis=1).argsort(axis=1)
@@ -340,14 +340,14 @@ def keep_without_sum(query, key, value, kept):
     return np.array(off) / np.linalg.norm(full)
 
 
-@BANK.wrong_for("keep-few", names="first k keys")
+@BANK.wrong_for("keep-few", names="first_kept")
 def keep_first(query, key, value, kept):
     full = attnbook.scaled_dot_product_attention(query, key, value)[0]
     few = [attnbook.scaled_dot_product_attention(query, key[:k], value[:k])[0] for k in kept]
     return np.array([np.linalg.norm(f - full) for f in few]) / np.linalg.norm(full)
 
 
-@BANK.wrong_for("keep-few", names="smallest weights")
+@BANK.wrong_for("keep-few", names="smallest_kept")
 def keep_smallest(query, key, value, kept):
     full, w = attnbook.scaled_dot_product_attention(query, key, value)
     rank = w.argsort(axis=1).argsort(axis=1)
@@ -356,7 +356,7 @@ def keep_smallest(query, key, value, kept):
     return np.array(off) / np.linalg.norm(full)
 
 
-@BANK.wrong_for("keep-few", names="share the weight equally")
+@BANK.wrong_for("keep-few", names="shared_equally")
 def keep_equal(query, key, value, kept):
     full, w = attnbook.scaled_dot_product_attention(query, key, value)
     rank = (-w).argsort(axis=1).argsort(axis=1)
@@ -364,7 +364,7 @@ def keep_equal(query, key, value, kept):
     return np.array(off) / np.linalg.norm(full)
 
 
-@BANK.wrong_for("keep-few", names="not relative")
+@BANK.wrong_for("keep-few", names="not_relative")
 def keep_not_relative(query, key, value, kept):
     full, w = attnbook.scaled_dot_product_attention(query, key, value)
     rank = (-w).argsort(axis=1).argsort(axis=1)
@@ -372,7 +372,7 @@ def keep_not_relative(query, key, value, kept):
     return np.array([np.linalg.norm(f / f.sum(axis=1, keepdims=True) @ value - full) for f in few])
 
 
-@BANK.wrong_for("keep-few", names="squares of the relative error")
+@BANK.wrong_for("keep-few", names="squares")
 def keep_squared(query, key, value, kept):
     full, w = attnbook.scaled_dot_product_attention(query, key, value)
     rank = (-w).argsort(axis=1).argsort(axis=1)
@@ -381,7 +381,7 @@ def keep_squared(query, key, value, kept):
     return np.array(off) / np.sum(full**2)
 
 
-@BANK.wrong_for("keep-few", names="largest differences")
+@BANK.wrong_for("keep-few", names="largest_differences")
 def keep_largest_difference(query, key, value, kept):
     full, w = attnbook.scaled_dot_product_attention(query, key, value)
     rank = (-w).argsort(axis=1).argsort(axis=1)
@@ -389,7 +389,7 @@ def keep_largest_difference(query, key, value, kept):
     return np.array([abs(f / f.sum(axis=1, keepdims=True) @ value - full).max() for f in few])
 
 
-@BANK.wrong_for("keep-few", names="scores are not scaled")
+@BANK.wrong_for("keep-few", names="unscaled")
 def keep_unscaled(query, key, value, kept):
     full, w = attnbook.scaled_dot_product_attention(query, key, value, scale=1)
     rank = (-w).argsort(axis=1).argsort(axis=1)
@@ -398,7 +398,7 @@ def keep_unscaled(query, key, value, kept):
     return np.array(off) / np.linalg.norm(full)
 
 
-@BANK.wrong_for("keep-few", names="one ratio per query")
+@BANK.wrong_for("keep-few", names="mean_of_ratios")
 def keep_mean_of_ratios(query, key, value, kept):
     full, w = attnbook.scaled_dot_product_attention(query, key, value)
     rank = (-w).argsort(axis=1).argsort(axis=1)
@@ -407,7 +407,7 @@ def keep_mean_of_ratios(query, key, value, kept):
     return np.mean(np.array(off) / np.linalg.norm(full, axis=1), axis=1)
 
 
-@BANK.wrong_for("keep-few", symptom="errors")
+@BANK.wrong_for("keep-few", symptom="differs largest_of_each_row")
 def keep_one_more(query, key, value, kept):
     full, w = attnbook.scaled_dot_product_attention(query, key, value)
     rank = (-w).argsort(axis=1).argsort(axis=1)
@@ -416,7 +416,7 @@ def keep_one_more(query, key, value, kept):
     return np.array(off) / np.linalg.norm(full)
 
 
-@BANK.wrong_for("keep-few", names="not the rank")
+@BANK.wrong_for("keep-few", names="one_argsort")
 def keep_by_one_argsort(query, key, value, kept):
     full, w = attnbook.scaled_dot_product_attention(query, key, value)
     few = [np.where((-w).argsort(axis=1) < k, w, 0) for k in kept]
@@ -424,7 +424,7 @@ def keep_by_one_argsort(query, key, value, kept):
     return np.array(off) / np.linalg.norm(full)
 
 
-@BANK.wrong_for("keep-few", names="softmax again")
+@BANK.wrong_for("keep-few", names="softmax_again")
 def keep_softmax_again(query, key, value, kept):
     full, w = attnbook.scaled_dot_product_attention(query, key, value)
     rank = (-w).argsort(axis=1).argsort(axis=1)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from attnbook.diagnostics import entropy
+from attnbook.exercises.exercise import with_hints
+from attnbook.exercises.mistakes import each, taking
 from attnbook.functional import softmax
 from course.grading.task import Measurement, Task, level, sizes
 
@@ -21,13 +23,11 @@ def _window(rule):
 
 
 def _window_cases(rng):
-    hint = "Token i may see itself and the window - 1 tokens before it."
     for lengths, windows in (((7, 11), (3, 6)), ((11, 17), (6, 10)), ((19, 29), (11, 17))):
         length, window = int(rng.integers(*lengths)), int(rng.integers(*windows))
-        yield {"length": length, "window": window}, hint
+        yield {"length": length, "window": window}, "itself_and_before"
     length, window = int(rng.integers(3, 6)), int(rng.integers(7, 12))
-    hint = "A window longer than the sequence is a plain causal mask."
-    yield {"length": length, "window": window}, hint
+    yield {"length": length, "window": window}, "longer_than_all"
 
 
 def _sliced(length, window):
@@ -37,45 +37,30 @@ def _sliced(length, window):
     return mask
 
 
-WINDOW_MASK = Task(
+_WINDOW_MASK = Task(
     call="window_mask(length, window)",
     reference=_window(lambda back, window: (back >= 0) & (back < window)),
     cases=_window_cases,
     sized=lambda rng, n: {"length": n, "window": 3},
     boolean=True,
-    mistakes={
-        "this is a causal mask without a window: tokens further back are hidden, too.": _window(
-            lambda back, window: back >= 0
+    mistakes=dict(
+        **each(
+            _window,
+            no_window=lambda back, window: back >= 0,
+            too_wide=lambda back, window: (back >= 0) & (back <= window),
+            too_narrow=lambda back, window: (back >= 0) & (back < window - 1),
+            without_itself=lambda back, window: (back > 0) & (back < window),
+            both_sides=lambda back, window: np.abs(back) < window,
+            ahead=lambda back, window: (back <= 0) & (-back < window),
+            inverted=lambda back, window: ~((back >= 0) & (back < window)),
+            last_alone=lambda back, window: back == window - 1,
         ),
-        "the window is one too wide: it counts the token itself.": _window(
-            lambda back, window: (back >= 0) & (back <= window)
+        blocks=lambda length, window: (
+            (_steps_back(length) >= 0)
+            & (np.arange(length)[:, None] // window == np.arange(length) // window)
         ),
-        "the window is one too narrow: it counts the token itself once.": _window(
-            lambda back, window: (back >= 0) & (back < window - 1)
-        ),
-        "a token does not see itself: the window ends with the token.": _window(
-            lambda back, window: (back > 0) & (back < window)
-        ),
-        "the window reaches into the future as well: it is causal.": _window(
-            lambda back, window: np.abs(back) < window
-        ),
-        "the window lies in the future: this is the transpose.": _window(
-            lambda back, window: (back <= 0) & (-back < window)
-        ),
-        "the mask is inverted: True means may attend.": _window(
-            lambda back, window: ~((back >= 0) & (back < window))
-        ),
-        "these are blocks: the window slides, it moves by one token each row.": (
-            lambda length, window: (
-                (_steps_back(length) >= 0)
-                & (np.arange(length)[:, None] // window == np.arange(length) // window)
-            )
-        ),
-        "the first tokens see nothing: i - window + 1 is negative there, and a slice counts that from the end.": _sliced,
-        "each token sees only the last one of its window: it sees all of them.": _window(
-            lambda back, window: back == window - 1
-        ),
-    },
+        sliced=_sliced,
+    ),
 )
 
 
@@ -100,16 +85,13 @@ def _apart(rng, *shape):
 
 
 def _entropy_cases(rng):
-    hint = "Find for each row the temperature at which the entropy is the wanted one."
     scores = 2 * rng.standard_normal(sizes(rng, (2, 3, 5), (7,)))
-    yield {"scores": scores, "wanted": float(rng.uniform(1.5, 1.7))}, hint
+    yield {"scores": scores, "wanted": float(rng.uniform(1.5, 1.7))}, "temperature"
     scores = 5 * rng.standard_normal(sizes(rng, (3, 5), (11, 13)))
-    yield {"scores": scores, "wanted": float(rng.uniform(1, 2))}, hint
-    hint = "These scores are large: subtract the largest, and let the temperature go far enough."
-    yield {"scores": 1000 * _apart(rng, 2, 5), "wanted": 0.6}, hint
-    hint = "These scores are close together: only a temperature far below 1 tells them apart."
+    yield {"scores": scores, "wanted": float(rng.uniform(1, 2))}, "temperature"
+    yield {"scores": 1000 * _apart(rng, 2, 5), "wanted": 0.6}, "large"
     wanted = float(rng.uniform(0.5, 0.65))
-    yield {"scores": 0.05 * _apart(rng, 3, 5), "wanted": wanted}, hint
+    yield {"scores": 0.05 * _apart(rng, 3, 5), "wanted": wanted}, "close"
 
 
 def _one_temperature(scores, wanted):
@@ -133,34 +115,25 @@ def _kept(scores, wanted):
     return (order < count) / count
 
 
-ENTROPY_WEIGHTS = Task(
+_ENTROPY_WEIGHTS = Task(
     call="entropy_weights(scores, wanted)",
     reference=_solve,
     cases=_entropy_cases,
-    mistakes={
-        "this is the plain softmax: the temperature stays 1.": lambda s, wanted: softmax(s),
-        "wanted is used as the temperature: search for the one that gives this entropy.": (
-            lambda s, wanted: softmax(s / wanted)
+    mistakes=dict(
+        plain=lambda s, wanted: softmax(s),
+        wanted_as_temperature=lambda s, wanted: softmax(s / wanted),
+        one_temperature=_one_temperature,
+        mixed_with_equal=_blend,
+        best_equal=_kept,
+        columns=lambda s, wanted: _solve(s.T, wanted).T,
+        **taking(
+            _solve,
+            bits=lambda s, wanted: (s, wanted * np.log(2)),
+            share_of_log=lambda s, wanted: (s, wanted * np.log(s.shape[-1])),
+            turned=lambda s, wanted: (-s, wanted),
+            number_of_keys=lambda s, wanted: (s, np.log(wanted)),
         ),
-        "one temperature serves all rows: each row needs its own.": _one_temperature,
-        "the entropy is counted in bits: use the natural logarithm.": (
-            lambda s, wanted: _solve(s, wanted * np.log(2))
-        ),
-        "the weights are equal: is wanted taken as a share of log(n), or in another unit? It is the entropy itself, in nats.": (
-            lambda s, wanted: _solve(s, wanted * np.log(s.shape[-1]))
-        ),
-        "these weights are mixed with equal ones: divide the scores by a temperature.": _blend,
-        "the best keys share the weight equally: all keys get some, by softmax.": _kept,
-        "the order is turned: the largest score gets the smallest weight.": (
-            lambda s, wanted: _solve(-s, wanted)
-        ),
-        "wanted is taken for the number of keys, exp(entropy).": (
-            lambda s, wanted: _solve(s, np.log(wanted))
-        ),
-        "the softmax runs over the columns: each row has its entropy.": (
-            lambda s, wanted: _solve(s.T, wanted).T
-        ),
-    },
+    ),
 )
 
 
@@ -172,12 +145,15 @@ KEPT = np.arange(1, 61)
 def _keep_cases(rng):
     query, key = 1.5 * rng.standard_normal((20, 16)), rng.standard_normal((60, 16))
     value = rng.standard_normal((60, 4))
-    hint = "Keep the largest k weights of each row, divide by their sum, compare the outputs."
-    yield {"query": query, "key": key, "value": value, "kept": KEPT.copy()}, hint
+    yield {"query": query, "key": key, "value": value, "kept": KEPT.copy()}, "largest_of_each_row"
 
 
 def _norm(x):
     return np.linalg.norm(x)
+
+
+def _norms(x):
+    return np.linalg.norm(x, axis=-1)
 
 
 def _relative(off, full):
@@ -223,50 +199,36 @@ def _softmax_again(weights, k):
     return softmax(np.where(weights >= -np.sort(-weights)[:, [k - 1]], weights, -np.inf))
 
 
-def _equal(weights, k):
-    return (weights >= -np.sort(-weights)[:, [k - 1]]) / k
-
-
-KEEP_FEW = Measurement(
+_KEEP_FEW = Measurement(
     call="errors",
     reference=_few(_largest),
     cases=_keep_cases,
     returns=("errors",),
     read=lambda rng, q, key, v, kept: kept[_few(_largest)(q, key, v, kept) < level(rng)][0],
-    how="enough is the smallest k of the list with an error below level",
-    mistakes={
-        "the kept weights are not divided by their sum.": _few(_not_renormalised),
-        "the first k keys are kept: keep the k with the largest weights in each row.": _few(_first),
-        "the smallest weights are kept: keep the largest.": _few(_smallest),
-        "the kept keys share the weight equally: keep their weights.": _few(_equal),
-        "argsort gives keys in order, not the rank of each key: use it twice, or np.put_along_axis.": (
-            _few(_by_one_argsort)
+    how="smallest_below_level",
+    mistakes=dict(
+        **each(
+            _few,
+            not_divided=_not_renormalised,
+            first_kept=_first,
+            smallest_kept=_smallest,
+            shared_equally=lambda w, k: (w >= -np.sort(-w)[:, [k - 1]]) / k,
+            one_argsort=_by_one_argsort,
+            softmax_again=_softmax_again,
         ),
-        "the kept weights go through softmax again: divide them by their sum.": (
-            _few(_softmax_again)
+        unscaled=_few(_largest, scale=1.0),
+        **each(
+            lambda measure: _few(_largest, measure),
+            not_relative=lambda off, full: _norm(off),
+            squares=lambda off, full: _relative(off, full) ** 2,
+            largest_differences=lambda off, full: np.abs(off).max(),
+            mean_differences=lambda off, full: np.abs(off).mean(),
+            mean_of_ratios=lambda off, full: np.mean(_norms(off) / _norms(full)),
         ),
-        "the error is not relative: divide by the norm of the full output.": _few(
-            _largest, lambda off, full: _norm(off)
-        ),
-        "these are squares of the relative error: take the root.": _few(
-            _largest, lambda off, full: _relative(off, full) ** 2
-        ),
-        "these are the largest differences: compare norms.": _few(
-            _largest, lambda off, full: np.abs(off).max()
-        ),
-        "these are mean absolute differences: compare norms.": _few(
-            _largest, lambda off, full: np.abs(off).mean()
-        ),
-        "the scores are not scaled: divide by sqrt(d_k).": _few(_largest, scale=1.0),
-        "these are means of one ratio per query: take the norm of the whole arrays.": _few(
-            _largest,
-            lambda off, full: np.mean(np.linalg.norm(off, axis=-1) / np.linalg.norm(full, axis=-1)),
-        ),
-    },
+    ),
 )
 
-TASKS = {
-    "window-mask": WINDOW_MASK,
-    "entropy-weights": ENTROPY_WEIGHTS,
-    "keep-few": KEEP_FEW,
-}
+TASKS = with_hints(
+    __file__,
+    {"window-mask": _WINDOW_MASK, "entropy-weights": _ENTROPY_WEIGHTS, "keep-few": _KEEP_FEW},
+)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 
 from attnbook.exercises.examining import examine
-from attnbook.exercises.exercise import WrongAnswer
+from attnbook.exercises.exercise import WrongAnswer, read_hints
 from course.chapters import chapters
 from course.grading.bridge import LIMIT, count_steps
 from course.grading.seeds import class_seed, secret_seed
@@ -18,6 +20,8 @@ from course.grading.task import Measurement, Task
 # that a cache helps none of them; none is beyond a power of two that the others are not, so that a
 # method which doubles needs as many steps for each.
 SIZES = (68, 72, 120)
+
+GENERAL = read_hints(Path(__file__).with_suffix(".ini"))["judging"]
 
 
 @functools.cache
@@ -46,10 +50,8 @@ def judge_loops(name: str, answer: Callable) -> None:
     ]
     _, small, large = SIZES
     if max(steps) >= LIMIT or steps[2] - steps[1] > large - small:
-        raise WrongAnswer(
-            f"{name}: there is a loop in Python: {steps[1]} steps for {small} items, "
-            f"{steps[2]} for {large}. Let NumPy run over them: it needs as many steps for both."
-        )
+        counts = {"few": steps[1], "many": steps[2], "small": small, "large": large}
+        _refuse(name, "loop", **counts)
 
 
 def judge_value(name: str, measured, *read) -> None:
@@ -60,10 +62,7 @@ def judge_value(name: str, measured, *read) -> None:
     except WrongAnswer:
         if not read:
             raise
-        raise WrongAnswer(
-            f"{name}: the numbers are not right yet, so nothing can be read off them: the test "
-            "above says what is wrong with them."
-        ) from None
+        _refuse(name, "not_yet")
     if not read:
         return
     rng = np.random.default_rng(class_seed())
@@ -71,6 +70,8 @@ def judge_value(name: str, measured, *read) -> None:
     expected = task.read(rng, *arguments.values())
     number = np.asarray(*read)
     if number.shape or number.dtype.kind not in "iuf" or not np.isclose(number, expected):
-        raise WrongAnswer(
-            f"{name}: the number read off is not the one for your class's data: {task.how}."
-        )
+        _refuse(name, "read_off", how=task.say(task.how))
+
+
+def _refuse(name: str, id_: str, **fields) -> NoReturn:
+    raise WrongAnswer(f"{name}: {GENERAL[id_].format(**fields)}", id_) from None

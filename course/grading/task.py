@@ -21,8 +21,8 @@ class Task(Exercise):
 class Measurement(Exercise):
     """Numbers to measure on data that the class's public seed draws, then one to read off.
 
-    ``read(rng, *arguments)`` is the number to read off, ``how`` says how it is read; a threshold
-    that it needs is drawn after the data.
+    ``read(rng, *arguments)`` is the number to read off, ``how`` the id of how it is read; a
+    threshold that it needs is drawn after the data.
     """
 
     read: Callable

@@ -74,9 +74,9 @@ def test_objectives_and_tests_that_do_not_agree_are_named(said, monkeypatch):
 
 def test_an_id_that_is_used_twice_or_missing_is_an_error():
     assert by_id([("a", 1), ("b", 2)], "here") == {"a": 1, "b": 2}
-    with pytest.raises(ValueError, match="^here: the id 'a' is used twice"):
+    with pytest.raises(ValueError, match=r"^here: the id 'a' is used twice"):
         by_id([("a", 1), ("b", 2), ("a", 3)], "here")
-    with pytest.raises(ValueError, match="^here: give an id to 'Title'"):
+    with pytest.raises(ValueError, match=r"^here: give an id to 'Title'"):
         by_id([("", "Title")], "here")
 
 

@@ -56,11 +56,12 @@ class Bank:
 class Truths:
     """What is told about a chapter outside its text, each worked out again; used as decorators.
 
-    A function for a question of the quiz, by its heading, takes the question and returns how the
-    right choice begins. One for the session takes what its cells have shown: a list of pairs of
-    a cell's code and its outputs. One for the assignment takes the model answer's text and a
-    function that returns a measured task's numbers for some class. ``said`` has, for a variable
-    that the class names in a session, values to try; the first is the one that is printed.
+    A function is called as the question whose truth it is, takes that question and returns what
+    the right choice has and no other: its id, or numbers or code in its text; of several, all. One
+    for the session takes what its cells have shown: a list of pairs of a cell's code and its
+    outputs. One for the assignment takes a function that returns a measured task's numbers for
+    some class, and returns numbers that the model answer has. ``said`` has, for a variable that
+    the class names in a session, values to try; the first is the one that is printed.
     """
 
     def __init__(self, said: dict[str, list[str]] | None = None):
@@ -69,16 +70,13 @@ class Truths:
         self.session: list[Callable] = []
         self.assignment: list[Callable] = []
 
-    def question(self, heading: str):
+    def question(self, function):
         """Record what works out the right answer to a question."""
-        if heading in self.questions:
-            raise ValueError(f"there are two truths of the question {heading!r}")
-
-        def record(function):
-            self.questions[heading] = function
-            return function
-
-        return record
+        name = function.__name__.replace("_", "-")
+        if name in self.questions:
+            raise ValueError(f"the id {name!r} is used twice: rename one of the two truths")
+        self.questions[name] = function
+        return function
 
     def of_session(self, function):
         """Record a check of what the session's cells show."""
@@ -86,6 +84,6 @@ class Truths:
         return function
 
     def of_assignment(self, function):
-        """Record a check of what the assignment's model answer says."""
+        """Record what works out what the assignment's model answer says."""
         self.assignment.append(function)
         return function

@@ -6,6 +6,7 @@ import importlib
 import json
 import re
 import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -55,6 +56,10 @@ class Chapter:
         """Its assignment, with solutions and hidden tests."""
         return self.room / "assignment.ipynb"
 
+    def where(self, file: str) -> str:
+        """Name a file of its room, for whoever must mend it."""
+        return f"course/{self.module}/{file}"
+
     @cached_property
     def about(self) -> dict[str, Any]:
         """What its `chapter.toml` says."""
@@ -69,18 +74,23 @@ class Chapter:
     def exercises(self) -> dict[str, str]:
         """The titles of its exercises, by the names that `check` takes."""
         found = re.findall(r"^:::\{exercise\} (.+)\n:label: ex-([\w-]+)", self.prose, re.M)
-        return {name: title for title, name in found}
+        return by_id(((name, title) for title, name in found), f"book/{self.notebook.name}")
 
     @cached_property
     def sections(self) -> dict[str, str]:
-        """The labels of its sections by their headings."""
+        """The headings of its sections, by their labels."""
         found = re.findall(r"^\((sec-[\w-]+)\)=\n##+ (.+)$", self.prose, re.M)
-        return {heading: label for label, heading in found}
+        return by_id(found, f"book/{self.notebook.name}")
 
     @cached_property
-    def tasks(self) -> list[str]:
-        """The titles of its assignment's tasks; the first is task 1."""
-        return re.findall(r"^## \d\. (.+)$", prose(self.master), re.M)
+    def tasks(self) -> dict[str, str]:
+        """The titles of its assignment's tasks, by what nbgrader calls the cell of the answer."""
+        found, title = [], ""
+        for cell in cells(self.master, "markdown", "code"):
+            title = "".join(re.findall(r"^## \d\. (.+)$", cell["source"], re.M)) or title
+            if cell["metadata"].get("nbgrader", {}).get("solution"):
+                found.append((cell["metadata"]["nbgrader"]["grade_id"], title))
+        return by_id(found, self.where("assignment.ipynb"))
 
     @property
     def session(self) -> str:
@@ -105,11 +115,23 @@ def by_name(name: str) -> Chapter:
     return {chapter.name: chapter for chapter in chapters()}[name]
 
 
-def cells(notebook: Path, kind: str) -> list[dict[str, Any]]:
-    """Return the cells of a kind of a notebook, the source of each in one piece."""
+def by_id(found: Iterable[tuple[str, Any]], where: str) -> dict[str, Any]:
+    """Return things by their ids, each of which may be used once."""
+    things: dict[str, Any] = {}
+    for name, thing in found:
+        if not name:
+            raise ValueError(f"{where}: give an id to {thing!r}")
+        if name in things:
+            raise ValueError(f"{where}: the id {name!r} is used twice, rename one of the two")
+        things[name] = thing
+    return things
+
+
+def cells(notebook: Path, *kinds: str) -> list[dict[str, Any]]:
+    """Return the cells of some kinds of a notebook, the source of each in one piece."""
     found = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     return [
-        {**cell, "source": "".join(cell["source"])} for cell in found if cell["cell_type"] == kind
+        {**cell, "source": "".join(cell["source"])} for cell in found if cell["cell_type"] in kinds
     ]
 
 

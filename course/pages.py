@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,11 @@ from typing import Any
 import yaml
 
 from course import quiz
-from course.chapters import ROOT, Chapter, chapters
+from course.chapters import ROOT, Chapter, by_id, chapters
+from course.words import say
 
 MEASURED = ROOT / "course/measured.json"  # written by `make measure`
+ASKED = re.compile(r"\{question\}`([\w-]+)`")  # in the plan of a session
 
 
 def public_address(path: Path) -> str:
@@ -24,8 +27,7 @@ def public_address(path: Path) -> str:
 
 def contents() -> Iterator[str]:
     """List the chapters, with what each is for, its exercises and the minutes to read it."""
-    yield "| chapter | you will be able to | exercises | minutes to read |"
-    yield "|---|---|---|---|"
+    yield say("contents")
     for chapter in chapters():
         about, exercises = chapter.about, len(chapter.exercises)
         link = f"[]({chapter.notebook.name})"
@@ -34,69 +36,90 @@ def contents() -> Iterator[str]:
 
 def objectives() -> Iterator[str]:
     """List what a reader can do after each chapter, and what tests it."""
-    yield "| afterwards a student can | exercises | tasks | questions |"
-    yield "|---|---|---|---|"
+    yield say("objectives")
     for chapter in chapters():
         yield f"| **{chapter.number}. [{chapter.about['title']}]({chapter.label})** | | | |"
-        questions = [each.heading for each in quiz.read(chapter).questions]
+        tests = tested(chapter)
         for objective in chapter.about["objectives"]:
-            exercises = [f"[{chapter.exercises[e]}](ex-{e})" for e in objective["exercises"]]
             columns = [
-                ", ".join(exercises),
-                _numbers(objective["tasks"], chapter.tasks),
-                _numbers(objective["questions"], questions),
+                ", ".join(f"[{chapter.exercises[e]}](ex-{e})" for e in objective["exercises"])
             ]
+            for kind in ("tasks", "questions"):
+                numbers = sorted(list(tests[kind]).index(each) + 1 for each in objective[kind])
+                columns.append(", ".join(map(str, numbers)))
             yield f"| {objective['can']} | {' | '.join(columns)} |"
 
 
-def _numbers(titles: list[str], among: list[str]) -> str:
-    return ", ".join(str(number) for number in sorted(among.index(each) + 1 for each in titles))
+def tested(chapter: Chapter) -> dict[str, dict[str, Any]]:
+    """Return what tests a reader, by kind and id; raise unless it and the objectives agree."""
+    questions = by_id(((q.id, q) for q in quiz.read(chapter).questions), chapter.where("quiz.txt"))
+    there = {"exercises": chapter.exercises, "tasks": chapter.tasks, "questions": questions}
+    where, left = chapter.where("chapter.toml"), {kind: set(found) for kind, found in there.items()}
+    for objective in chapter.about["objectives"]:
+        if not any(objective[kind] for kind in there):
+            raise ValueError(f"{where}: nothing tests {objective['can']!r}, name what does")
+        for kind, found in there.items():
+            if unknown := set(objective[kind]) - set(found):
+                raise ValueError(
+                    f"{where}: {kind} has {sorted(unknown)}, which nothing defines; "
+                    f"name some of {', '.join(found)}"
+                )
+            left[kind] -= set(objective[kind])
+    for kind, names in left.items():
+        if names:
+            raise ValueError(f"{where}: no objective has {sorted(names)} under {kind}, add them")
+    return there
 
 
 def tasks() -> Iterator[str]:
     """List the tasks of each assignment, with a link to its master."""
-    what = ("a function", "a function", "measure", "write")
-    heads = [f"task {number}: {each}" for number, each in enumerate(what, 1)]
-    yield f"| assignment | {' | '.join(heads)} |"
-    yield "|---|---|---|---|---|"
+    yield say("tasks")
     for chapter in chapters():
         link = f"[{chapter.number}]({public_address(chapter.master)})"
-        yield f"| {link} | {' | '.join(chapter.tasks)} |"
+        yield f"| {link} | {' | '.join(chapter.tasks.values())} |"
 
 
 def sessions() -> Iterator[str]:
     """Yield the plans of the sessions."""
     for chapter in chapters():
-        yield f"### Session {chapter.number}: {chapter.about['title']}\n\n{chapter.session}"
+        yield say("session", number=chapter.number, title=chapter.about["title"]) + "\n"
+        yield session(chapter)
+
+
+def session(chapter: Chapter) -> str:
+    """Return the plan of a session, in which a question has its number and its title."""
+    questions = enumerate(quiz.read(chapter).questions, 1)
+    asked = {each.id: f"{number} (*{each.heading}*)" for number, each in questions}
+
+    def fill(found):
+        if found[1] not in asked:
+            where, named = chapter.where("session.md"), ", ".join(asked)
+            raise ValueError(f"{where}: {found[0]} is not in quiz.txt, name one of {named}")
+        return asked[found[1]]
+
+    return ASKED.sub(fill, chapter.session)
 
 
 def running() -> Iterator[str]:
     """Say what the chapters take in time and memory, as it was measured."""
     measured = json.loads(MEASURED.read_text(encoding="utf-8"))
-    titled = {chapter.name: chapter for chapter in chapters()}
-    yield "| chapter | to read | exercises | runs for | at most | keeps |"
-    yield "|---|--:|--:|--:|--:|--:|"
-    for name, (seconds, most, kept) in measured["chapters"].items():
+    titled, of_all = {chapter.name: chapter for chapter in chapters()}, measured["chapters"]
+    yield say("running")
+    for name, (seconds, most, kept) in of_all.items():
         chapter = titled[name]
-        yield (
-            f"| []({chapter.label}) | {chapter.about['minutes']} min "
-            f"| {len(chapter.exercises)} of 10 min | {seconds} s | {most} MB | {kept} MB |"
-        )
-    yield "\n" + _in_class(measured, titled)
-
-
-def _in_class(measured: dict[str, Any], titled: dict[str, Chapter]) -> str:
+        row = say(
+            "running_row", minutes=chapter.about["minutes"], exercises=len(chapter.exercises),
+            seconds=seconds, most=most, kept=kept,
+        )  # fmt: skip
+        yield f"| []({chapter.label}) | {row} |"
     name, students, cores, seconds, most = measured["class"]
-    of_all = measured["chapters"]
     kept = measured["server"] + sum(kept for _, _, kept in of_all.values())
     worst = kept - of_all[name][2] + of_all[name][1]
-    return f"""\
-JupyterLab's server takes {measured["server"]} MB besides. A student who leaves all \
-{len(of_all)} chapters open holds {kept / 1000:.1f} GB, and for a moment {worst / 1000:.1f} GB \
-while []({titled[name].label}) runs again. When {students} students ran that chapter at the same \
-moment on {cores} cores, all had finished after {seconds} s, and their kernels together took at \
-most {most / 1000:.1f} GB.
-"""
+    yield "\n" + say(
+        "in_class", server=measured["server"], chapters=len(of_all), kept=kept / 1000,
+        worst=worst / 1000, link=f"[]({titled[name].label})", students=students, cores=cores,
+        seconds=seconds, most=most / 1000,
+    )  # fmt: skip
 
 
 PARTS = {part.__name__: part for part in (contents, objectives, tasks, sessions, running)}

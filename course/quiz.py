@@ -1,12 +1,17 @@
-"""Read the part of text2qti's plain-text format that the quizzes use."""
+"""Read the part of text2qti's plain-text format that the quizzes use.
+
+A comment, ``% shapes``, gives an id to the question or to the choice below it. Feedback that ends
+in a link without words, ``[](sec-scale)``, names the section to read again.
+"""
 
 import re
-from typing import NamedTuple
+from dataclasses import dataclass, field
 
-from course.chapters import Chapter
+from course.chapters import Chapter, by_id
 
-AGAIN = re.compile(r" Read again: \*(?P<section>.+)\*$")
+AGAIN = re.compile(r" \[\]\((sec-[\w-]+)\)$", re.M)
 PARTS = {
+    "id": r"% ",
     "title": r"Quiz title: ",
     "setting": r"(?:Quiz description|Shuffle answers): ",
     "heading": r"Title: ",
@@ -19,76 +24,80 @@ PARTS = {
 LINE = re.compile("|".join(f"(?P<{name}>{mark})" for name, mark in PARTS.items()))
 
 
-class Choice(NamedTuple):
-    """One answer, and what is said to whoever picks it."""
+@dataclass
+class Choice:
+    """One answer, what is said to whoever picks it, and the label of what to read again."""
 
+    id: str
     text: str
     right: bool
-    feedback: str
-
-    @property
-    def section(self):
-        """The heading of the section to read again, or None."""
-        found = AGAIN.search(self.feedback)
-        return found and found["section"]
-
-    @property
-    def misconception(self):
-        return AGAIN.sub("", self.feedback)
+    feedback: str = ""
+    section: str | None = None
 
 
-class Question(NamedTuple):
+@dataclass
+class Question:
+    """A question; its place in the quiz is its number."""
+
+    id: str
     heading: str
-    text: str
-    choices: tuple[Choice, ...]
+    text: str = ""
+    choices: list[Choice] = field(default_factory=list)
 
 
-class Quiz(NamedTuple):
+@dataclass
+class Quiz:
+    """The questions on a chapter."""
+
     title: str
-    questions: tuple[Question, ...]
+    questions: list[Question]
 
 
-def parse(text: str) -> Quiz:
+def parse(text: str, where: str = "quiz.txt") -> Quiz:
     """Read a quiz; what is not of the form above is an error, never left out."""
-    title, questions, pending = None, [], []
+    quiz, name = Quiz("", []), ""
     for number, line in enumerate(text.splitlines(), 1):
         found = LINE.match(line)
+        part, rest = (found.lastgroup, line[found.end() :]) if found else ("", "")
+        last = quiz.questions[-1] if quiz.questions else None
         if not line:
-            if pending and not questions[-1]["choices"]:
-                questions[-1]["text"] += "\n"  # a gap within a question
-            continue
-        if not found or not line[found.end() :].strip():
-            raise ValueError(f"line {number} is not part of a quiz: {line!r}")
-        part, rest = found.lastgroup, line[found.end() :]
-        pending = questions
-        if part == "title":
-            title = rest
+            if last and not last.choices:
+                last.text += "\n"  # a gap within a question
+        elif not rest.strip():
+            raise ValueError(f"{where}, line {number}, is not part of a quiz, mend it: {line!r}")
+        elif part == "id":
+            name = rest
+        elif part == "title":
+            quiz.title = rest
         elif part == "heading":
-            questions.append({"heading": rest, "text": "", "choices": []})
+            quiz.questions.append(Question(name, rest))
+            name = ""
         elif part == "question":
-            questions[-1]["text"] = rest
+            last.text = rest
         elif part == "more":
-            questions[-1]["text"] += "\n" + rest
+            last.text += "\n" + rest
         elif part in ("right", "wrong"):
-            questions[-1]["choices"].append([rest, part == "right", ""])
+            last.choices.append(Choice(name, rest, part == "right"))
+            name = ""
         elif part == "feedback":
-            questions[-1]["choices"][-1][2] = rest
-    return Quiz(
-        title,
-        tuple(
-            Question(
-                q["heading"],
-                q["text"].strip(),
-                tuple(Choice(*c) for c in q["choices"]),
-            )
-            for q in questions
-        ),
-    )
+            again = AGAIN.search(rest)
+            last.choices[-1].feedback = AGAIN.sub("", rest)
+            last.choices[-1].section = again and again[1]
+    return quiz
 
 
 def read(chapter: Chapter) -> Quiz:
-    """Return the quiz of a chapter."""
-    return parse((chapter.room / "quiz.txt").read_text(encoding="utf-8"))
+    """Return the quiz of a chapter, its ids and the labels in it checked."""
+    where = chapter.where("quiz.txt")
+    quiz = parse((chapter.room / "quiz.txt").read_text(encoding="utf-8"), where)
+    for name, question in by_id(((q.id, q) for q in quiz.questions), where).items():
+        for choice in question.choices:
+            if choice.section and choice.section not in chapter.sections:
+                raise ValueError(
+                    f"{where}: question {name!r} sends to {choice.section!r}: "
+                    f"name a section of the chapter, {', '.join(chapter.sections)}"
+                )
+    return quiz
 
 
 def numbers(question: Question) -> list[int]:

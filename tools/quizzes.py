@@ -1,10 +1,9 @@
 """Make a QTI package of each chapter's quiz, for Canvas and other learning systems.
 
 Run by `make quizzes`, with text2qti. The sources are readable by text2qti as they are; on the way
-each "Read again" becomes a link to that section of the published book.
+the label of what to read again becomes a link to that section of the published book.
 """
 
-import re
 from pathlib import Path
 
 import yaml
@@ -13,21 +12,24 @@ from text2qti.qti import QTI
 from text2qti.quiz import Quiz
 
 from course.chapters import ROOT, chapters
-from course.quiz import AGAIN
+from course.quiz import AGAIN, read
+from course.words import say
 
 # What text2qti writes into every manifest, and what holds here.
 PRIVATE = "Private (Copyrighted) - http://en.wikipedia.org/wiki/Copyright"
 LICENCE = "Creative Commons - Attribution - https://creativecommons.org/licenses/by/4.0/"
 
 
-def with_links(text, page, labels):
-    """Turn the section that is named after "Read again" into a link."""
+def with_links(chapter, base):
+    """Return the quiz of a chapter, checked, with a link where a section is to be read again."""
+    read(chapter)
+    page = f"{base}book/{chapter.name}.html"
 
     def link(found):
-        heading = found["section"]
-        return f" Read again: [{heading}]({page}#{labels[heading]})"
+        section = f"[{chapter.sections[found[1]]}]({page}#{found[1]})"
+        return " " + say("read_again", section=section)
 
-    return re.sub(AGAIN.pattern, link, text, flags=re.M)
+    return AGAIN.sub(link, (chapter.room / "quiz.txt").read_text("utf-8"))
 
 
 def main(target: str) -> None:
@@ -38,8 +40,7 @@ def main(target: str) -> None:
     for old in folder.glob("*.zip"):
         old.unlink()
     for chapter in chapters():
-        source = (chapter.room / "quiz.txt").read_text("utf-8")
-        text = with_links(source, f"{base}book/{chapter.name}.html", chapter.sections)
+        text = with_links(chapter, base)
         # Config() reads no file of whoever runs this, so all get the same packages.
         package = QTI(Quiz(text, config=Config(), source_name=chapter.name))
         package.imsmanifest_xml = package.imsmanifest_xml.replace(PRIVATE, LICENCE)

@@ -11,6 +11,8 @@ from sphinx.util.images import get_image_size
 from sphinx.writers.html5 import HTML5Translator
 from sphinx_exercise.nodes import solution_node
 
+from course.words import say
+
 POINT = 96 / 72  # CSS pixels: Matplotlib's pictures are measured in points
 
 
@@ -101,7 +103,7 @@ def open_code(translator, node):
     """Name the fold by what it holds; MyST-NB says *Toggle hidden content*."""
     translator.body.append(
         f'<details class="hide {" ".join(node["classes"])}">\n'
-        "<summary>The code of this cell</summary>\n"
+        f"<summary>{escape(say('code_of_cell'))}</summary>\n"
     )
 
 

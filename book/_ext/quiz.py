@@ -6,6 +6,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from course.chapters import by_name
 from course.quiz import read
+from course.words import say
 
 
 class quiz_choice(nodes.General, nodes.Element):
@@ -32,8 +33,8 @@ class Admonition(BaseAdmonition, SphinxDirective):
                 self.question(each, chapter.sections)
                 for each in read(chapter).questions
             ]
-        except (OSError, ValueError, KeyError) as problem:
-            raise self.error(f"quiz of {chapter.name}: {problem!r}") from problem
+        except (OSError, ValueError) as problem:
+            raise self.error(str(problem)) from problem
         listed = nodes.enumerated_list(
             "",
             *questions,
@@ -42,21 +43,22 @@ class Admonition(BaseAdmonition, SphinxDirective):
             prefix="",
             suffix=".",
         )
-        how = "Open a choice to see whether it is right, and if not, why."
+        how = say("open_a_choice")
         return [nodes.paragraph(how, how), listed]
 
-    def question(self, question, labels):
+    def question(self, question, sections):
         item = nodes.list_item()
         item += self.markdown(question.text)
         for choice in question.choices:
-            item += self.choice(choice, labels)
+            item += self.choice(choice, sections)
         return item
 
-    def choice(self, choice, labels):
-        told = "**Right.** " if choice.right else "**Not quite.** "
-        told += choice.misconception
-        if choice.section:
-            told += f" Read [{choice.section}]({labels[choice.section]}) again."
+    def choice(self, choice, sections):
+        told = say(
+            "right" if choice.right else "wrong",
+            feedback=choice.feedback,
+            section=f"[{sections.get(choice.section)}]({choice.section})",
+        )
         (text,) = self.markdown(choice.text)
         fold = quiz_choice("", quiz_pick("", "", *text.children))
         fold += self.markdown(told)

@@ -16,10 +16,9 @@ TRUTHS = Truths(said={"our_radius": ["1.1", "0.1", "0.9", "1.5"]})
 rng = np.random.default_rng(0)
 
 
-@TRUTHS.question("The way back")
+@TRUTHS.question
 def way_back(question):
-    n = 9
-    assert question.text.startswith("A sentence has nine words, and so has its translation.")
+    n = numbers(question)[0]
     links = {f"{a}{i}": f"{a}{i + 1}" for a in "hg" for i in range(n - 1)}
     links[f"h{n - 1}"] = "g0"
     start = rng.standard_normal(3)
@@ -35,7 +34,7 @@ def shift_register(units, inputs):
     return np.column_stack([np.roll(inputs, lag) for lag in range(units)])
 
 
-@TRUTHS.question("The sum of the recalls")
+@TRUTHS.question
 def sum_of_recalls(question):
     (units,) = numbers(question)
     inputs = rng.uniform(-1, 1, 4000)
@@ -54,7 +53,7 @@ def sum_of_recalls(question):
     return str(round(sums[0]))
 
 
-@TRUTHS.question("One unit, thirty bits")
+@TRUTHS.question
 def thirty_bits(question):
     bits, state, states = rng.integers(0, 2, 3000), 0.0, []
     for bit in bits:
@@ -68,10 +67,10 @@ def thirty_bits(question):
     q = np.linalg.qr(past - past.mean(axis=0))[0]
     one = states[200:] - states[200:].mean()
     assert np.linalg.norm(q.T @ one / np.linalg.norm(one)) ** 2 <= 1 + 1e-9  # by linear reading
-    return "taking digits apart is not linear"
+    return "not-linear"
 
 
-@TRUTHS.question("Near or alike")
+@TRUTHS.question
 def near_or_alike(question):
     def differ(query, key, sharpness=3):
         by_dot = softmax(sharpness * query @ key.T)
@@ -85,18 +84,18 @@ def near_or_alike(question):
     assert differ(query, key)  # not always
     assert differ(unit(query), key)  # a query's length does not help
     assert not differ(query, 2 * unit(key))  # of seven lengths
-    return "When all keys are equally long"
+    return "equal-lengths"
 
 
-@TRUTHS.question("No match")
+@TRUTHS.question
 def no_match(question):
     value = rng.standard_normal((6, 3))
     answer = scaled_dot_product_attention(np.zeros((1, 15)), np.eye(6, 15), value, scale=5)
     np.testing.assert_allclose(answer.output[0], value.mean(axis=0))
-    return "The mean of all six values"
+    return "mean-of-all"
 
 
-@TRUTHS.question("Key as value")
+@TRUTHS.question
 def key_as_value(question):
     contents, query = rng.standard_normal((2, 7, 3))
     exchanged = contents[[0, 1, 4, 3, 2, 5, 6]]
@@ -105,10 +104,10 @@ def key_as_value(question):
     np.testing.assert_allclose(after, before)
     fixed = scaled_dot_product_attention(query, contents, exchanged).output
     assert not np.allclose(fixed, before)  # what the feedback says
-    return "Nothing"
+    return "nothing"
 
 
-@TRUTHS.question("All pairs")
+@TRUTHS.question
 def all_pairs(question):
     len_q, d_q, len_k, d_k, hidden = numbers(question)
     query, key = rng.standard_normal((len_q, d_q)), rng.standard_normal((len_k, d_k))
@@ -120,10 +119,10 @@ def all_pairs(question):
     assert weights.shape == (4, 9)
     with pytest.raises(ValueError, match="mismatch"):
         query @ key.T
-    return f"{code(found.shape)}, and the dot product could not"
+    return code(found.shape), "not-by-dot-product"
 
 
-@TRUTHS.question("Reading a heatmap")
+@TRUTHS.question
 def reading(question):
     sentence = pretrained.sentences()[0]
     weights = pretrained.recorded_weights(sentence)[3, 1].astype(float)
@@ -137,7 +136,7 @@ def reading(question):
 def the_derivative_fades_or_grows_as_the_radius_that_is_said(shown):
     norms = {}
     for _, outputs in shown:
-        radius, norm = re.fullmatch(r"radius (\S+): .+ is (\S+)\n", printed(outputs)).groups()
+        radius, _, norm = re.findall(r"\d\S*\d", printed(outputs))
         norms[float(radius)] = float(norm)
     assert sorted(norms) == [0.1, 0.9, 1.1, 1.5]
     assert norms[0.1] < 1e-50 < norms[0.9] < 1e-2 < 0.1 < norms[1.1] < 50 < norms[1.5]

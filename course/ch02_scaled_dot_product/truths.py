@@ -17,7 +17,7 @@ TRUTHS = Truths()
 rng = np.random.default_rng(0)
 
 
-@TRUTHS.question("Shapes")
+@TRUTHS.question
 def shapes(question):
     sizes = numbers(question)
     query, key, value = (rng.standard_normal(sizes[i : i + 2]) for i in (0, 2, 4))
@@ -26,7 +26,7 @@ def shapes(question):
     return code(found.output.shape)
 
 
-@TRUTHS.question("A constant")
+@TRUTHS.question
 def constant(question):
     *value, first, root, added = numbers(question)[:5]
     scores, value = np.array([first, np.log(root)]), np.array(value, dtype=float)
@@ -41,7 +41,7 @@ def constant(question):
     return f"{output:.0f}"
 
 
-@TRUTHS.question("Spread of the scores")
+@TRUTHS.question
 def spread(question):
     d_k = numbers(question)[-1]
     query, key = rng.standard_normal((2, 20_000, d_k))
@@ -53,7 +53,7 @@ def spread(question):
     return f"{np.sqrt(d_k):.0f}"
 
 
-@TRUTHS.question("Which gradient vanishes")
+@TRUTHS.question
 def which_gradient(question):
     """Differences of the losses themselves, so that no formula of a gradient is trusted."""
     d_k, _, _, num_keys = numbers(question)
@@ -81,10 +81,10 @@ def which_gradient(question):
     assert np.isclose(np.median(found[cross_entropy]), np.sqrt(2), rtol=0.01)
     y = np.eye(num_keys)[wanted]
     np.testing.assert_allclose(gradient(cross_entropy), softmax(scores) - y, atol=1e-6)
-    return "A loss on the output of attention, but no cross-entropy"
+    return "output-only"
 
 
-@TRUTHS.question("A wrong line")
+@TRUTHS.question
 def wrong_line(question):
     block = re.search(r"```\n(.*)\n```", question.text, re.S)[1]
     arrays = [rng.standard_normal(shape) for shape in ((5, 3), (7, 3), (7, 2))]
@@ -99,10 +99,10 @@ def wrong_line(question):
     assert not np.allclose(run(lines), right)
     mended = "weights = exps / exps.sum(axis=-1, keepdims=True)"
     np.testing.assert_allclose(run([*lines[:2], mended, lines[3]]), right)
-    return "The third"
+    return "third-line"
 
 
-@TRUTHS.question("Nothing to see")
+@TRUTHS.question
 def nothing_to_see(question):
     scores = np.array([1.0, 2.0, 3.0])
     np.testing.assert_allclose(softmax(scores - 1e9), softmax(scores), rtol=1e-6)
@@ -114,10 +114,10 @@ def nothing_to_see(question):
     with np.errstate(invalid="ignore"):
         e = np.exp(np.full(3, -np.inf) - -np.inf)
     assert np.isnan(e).all()
-    return "The same as without a mask"
+    return "as-without-a-mask"
 
 
-@TRUTHS.question("The other way round")
+@TRUTHS.question
 def other_way_round(question):
     file = resources.files("attnbook") / "data/mask_conventions.json"
     golden = json.loads(file.read_text(encoding="utf-8"))
@@ -140,7 +140,7 @@ class Counted(float):
     __rmul__ = __mul__
 
 
-@TRUTHS.question("Twice as long")
+@TRUTHS.question
 def twice_as_long(question):
     def count(n, d_k=3, d_v=5):
         Counted.total = 0
@@ -154,15 +154,14 @@ def twice_as_long(question):
     query, key = np.ones((2, long, 3), dtype=f"float{bits}")
     size = (query @ key.T).nbytes
     assert size == 4 * (query[:short] @ key[:short].T).nbytes == 16e6
-    return f"{Fraction(count(14), count(7))} times, and {size / 1e6:.0f} MB"
+    return str(Fraction(count(14), count(7))), f"{size / 1e6:.0f}"
 
 
 @TRUTHS.of_assignment
-def the_reach_and_the_scores_of_windows(answer, measured):
+def the_reach_and_the_scores_of_windows(measured):
     position = np.arange(40)
     back = position[:, None] - position
     reach = np.linalg.matrix_power(((back >= 0) & (back < 4)).astype(int), 6)
     assert np.max(np.where(reach, back, 0)) == 18
     window, causal = sum(min(i + 1, 4) for i in range(4096)), sum(i + 1 for i in range(4096))
-    for number in (f"{window:,}", f"{causal:,}", f"{causal / window:.0f} times"):
-        assert number.replace(",", " ") in answer
+    return window, causal, round(causal / window)

@@ -32,7 +32,7 @@ TRUTHS = Truths(
 rng = np.random.default_rng(0)
 
 
-@TRUTHS.question("Who is before a?")
+@TRUTHS.question
 def who_is_before(question):
     orders = list(itertools.permutations("abcde"))
     assert len(orders) in numbers(question)
@@ -42,13 +42,13 @@ def who_is_before(question):
     return str(Fraction(best, len(orders)))
 
 
-@TRUTHS.question("The first row")
+@TRUTHS.question
 def first_row(question):
     row = sinusoidal_encoding(1, 4)[0]
     return str([int(entry) for entry in row])
 
 
-@TRUTHS.question("A frequency")
+@TRUTHS.question
 def frequency(question):
     far = sinusoidal_encoding(2, 8)[1]
     omega = np.arctan2(far[2], far[3])  # the hand of pair 1 after one step
@@ -57,7 +57,7 @@ def frequency(question):
     return f"{omega:.1f}"
 
 
-@TRUTHS.question("Moving on")
+@TRUTHS.question
 def moving_on(question):
     here, there, other = numbers(question)
     encoding = sinusoidal_encoding(200, 10)
@@ -71,7 +71,7 @@ def moving_on(question):
     return str(at)
 
 
-@TRUTHS.question("Without the transpose")
+@TRUTHS.question
 def without_transpose(question):
     encoding, back = sinusoidal_encoding(20, 16), relative_rotation(-1, 16)
     looks = {}
@@ -81,10 +81,10 @@ def without_transpose(question):
     assert (looks["with"] == -1).all()
     assert (looks["identity"] == 0).all()
     assert (looks["without"] == 1).all()
-    return "At the next token"
+    return "next-token"
 
 
-@TRUTHS.question("The wrong axis")
+@TRUTHS.question
 def wrong_axis(question):
     x, encoding = rng.standard_normal(numbers(question)[:3]), sinusoidal_encoding(99, 8)
 
@@ -108,10 +108,10 @@ def wrong_axis(question):
         assert (abs(outputs(changed, add) - outputs(x, add)).max(axis=-1) > 1e-12).all()
     assert not merely_reversed(right)
     assert merely_reversed(wrong)
-    return "Reverse the tokens"
+    return "reverse"
 
 
-@TRUTHS.question("A learned table")
+@TRUTHS.question
 def learned_table(question):
     one, other = np.reshape(numbers(question), (2, 2))
     assert np.ptp(one) == np.ptp(other)
@@ -121,12 +121,12 @@ def learned_table(question):
     rows = pretrained.position_table()
     unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     cosines = [unit[i] @ unit[j] for i, j in (one, other)]
-    (both,) = (choice for choice in question.choices if choice.text.startswith("In both"))
-    assert re.findall(r"-?0\.\d\d", both.misconception) == [f"{c:.2f}" for c in cosines]
-    return "In that of the formula"
+    (both,) = (choice for choice in question.choices if choice.id == "both")
+    assert re.findall(r"-?0\.\d\d", both.feedback) == [f"{c:.2f}" for c in cosines]
+    return "formula"
 
 
-@TRUTHS.question("Rotary")
+@TRUTHS.question
 def rotary(question):
     query, key = rng.standard_normal((2, 10))
 
@@ -136,7 +136,7 @@ def rotary(question):
     assert np.isclose(score(3, 8), score(40, 45))
     assert not np.isclose(score(3, 8), score(3, 9))
     assert not np.isclose(score(3, 8), query @ key)
-    return "$s - p$ alone"
+    return "$s - p$"
 
 
 @TRUTHS.of_session
@@ -152,8 +152,8 @@ def the_built_head_reads_the_letter_that_is_asked_for(shown):
 
 
 @TRUTHS.of_assignment
-def what_is_said_of_the_noisy_head_holds_in_every_class(answer, measured):
+def what_is_said_of_the_noisy_head_holds_in_every_class(measured):
     kept = measured("noisy-head")  # sizes from 0 to 4 in steps of 1/40
-    assert round(kept[0], 2) == 0.89
     assert 0.2 < kept[80] < 0.5
     assert kept[160] < 0.2
+    return (round(kept[0], 2),)

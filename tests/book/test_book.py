@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from attnbook.exercises import _all_exercises
-from course.chapters import ROOT, chapters
+from course.chapters import ROOT, by_name, chapters
 from course.pages import contents
 from tools import cover
 
@@ -124,12 +124,14 @@ class TestChapter:
 
     def test_pitfalls_are_run_live(self, chapter):
         notebook = json.loads(read(chapter))["cells"]
-        pitfalls = [i for i, cell in enumerate(notebook) if "} Pitfall" in source(cell)]
+        pitfalls = [i for i, cell in enumerate(notebook) if ":class: warning" in source(cell)]
         assert len(pitfalls) >= 4
         for i in pitfalls:
-            assert source(notebook[i]).count("} Pitfall") == 1
-            for word in ("*As written:*", "*Symptom:*", "*The property that catches it:*"):
-                assert word in source(notebook[i])
+            (box,) = re.findall(r"^:class: warning\n(.+?)^:::$", source(notebook[i]), re.M | re.S)
+            # As written, its symptom, the property that catches it: each begins with a label.
+            assert len(re.findall(r"(?<!\*)\*[^*`]+:\*(?!\*)", box)) == 3, (
+                f"{chapter.name}, cell {i}: give the pitfall its three labels in italics"
+            )
             assert notebook[i + 1]["cell_type"] == "code"
             assert "assert" in source(notebook[i + 1])
 
@@ -144,7 +146,8 @@ class TestChapter:
             solved |= set(re.findall(r'^check\("([\w-]+)"', source(cell), re.M))
         names = {label.removeprefix("ex-") for label in exercises}
         assert solved == names
-        empty = [c for c in cells(chapter, "code") if source(c).startswith("# Your answer")]
+        lines = [source(c).splitlines() for c in cells(chapter, "code")]
+        empty = [each for each in lines if each and all(line[0] == "#" for line in each)]
         assert len(empty) == len(exercises)
 
     def test_a_statement_names_the_function_as_its_checker_does(self, chapter):
@@ -159,7 +162,7 @@ class TestChapter:
         words = len(prose(chapter).split())
         lines = sum(len(source(c).splitlines()) for c in cells(chapter, "code"))
         measured = words / 150 + lines / 25  # words a minute, lines of code a minute
-        stated = int(re.search(r"about (\d+) minutes to read", prose(chapter))[1])
+        stated = by_name(chapter.stem).about["minutes"]
         assert abs(stated - measured) <= 5, f"about {measured:.0f} minutes"
         row = next(line for line in contents() if chapter.name in line)
         exercises = prose(chapter).count(":::{exercise}")
@@ -170,6 +173,7 @@ class TestChapter:
         assert "```{" not in prose(chapter)
         assert ":::{exercise} " in prose(chapter)
 
+    @pytest.mark.english
     def test_has_no_filler(self, chapter):
         words = "simply|obviously|clearly|powerful|delve|crucial|straightforward|of course"
         assert not re.findall(rf"\b({words})\b", prose(chapter), re.I)

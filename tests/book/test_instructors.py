@@ -5,18 +5,26 @@ import re
 import pytest
 
 from course import pages, quiz
-from course.chapters import ROOT, chapters
+from course.chapters import ROOT, by_id, cells, chapters
 from course.sessions import snippets
 
 CHAPTERS = chapters()
 PAGE = (ROOT / "book/instructors.md").read_text(encoding="utf-8")
-KINDS = ("exercises", "tasks", "questions")
 
 every_chapter = pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.name)
 
 
-def headings(chapter):
-    return [question.heading for question in quiz.read(chapter).questions]
+def box(chapter):
+    """Return the text of the box that says what a chapter is for, and how long it takes."""
+    found = re.findall(
+        r"^:::\{admonition\}[^\n]+\n:class:[^\n]*\bobjectives\b[^\n]*\n(.+?)^:::$",
+        cells(chapter.notebook, "markdown")[0]["source"],
+        re.M | re.S,
+    )
+    assert len(found) == 1, (
+        f"book/{chapter.name}.ipynb: give one box of the first cell the class `objectives`"
+    )
+    return found[0]
 
 
 @pytest.mark.parametrize("part", pages.PARTS)
@@ -30,8 +38,10 @@ def test_each_part_made_of_the_rooms_stands_on_one_page(part):
 
 @every_chapter
 def test_the_objectives_are_those_of_the_chapter_s_box_in_its_order(chapter):
-    (box,) = re.findall(r"^\*\*Afterwards you can\*\* (.+)\.$", chapter.prose, re.M)
-    assert [each["can"] for each in chapter.about["objectives"]] == box.split("; ")
+    place = 0
+    for each in chapter.about["objectives"]:
+        place = box(chapter).find(each["can"], place)
+        assert place > 0, f"{chapter.where('chapter.toml')}: not said, or not here: {each['can']!r}"
 
 
 @every_chapter
@@ -41,19 +51,33 @@ def test_title_and_label_are_those_of_the_chapter(chapter):
 
 
 @every_chapter
-def test_no_objective_is_left_untested(chapter):
-    for objective in chapter.about["objectives"]:
-        assert tuple(objective) == ("can", *KINDS)
-        assert any(objective[kind] for kind in KINDS), objective["can"]
+def test_something_tests_each_objective_and_what_tests_exists_and_serves_one(chapter):
+    assert all(pages.tested(chapter).values())
 
 
-@every_chapter
-@pytest.mark.parametrize("kind", KINDS)
-def test_each_exercise_task_and_question_serves_an_objective_and_exists(chapter, kind):
-    listed = {each for objective in chapter.about["objectives"] for each in objective[kind]}
-    there = headings(chapter) if kind == "questions" else getattr(chapter, kind)
-    assert there
-    assert listed == set(there)
+BROKEN = {
+    "nothing tests": {"exercises": [], "tasks": [], "questions": []},
+    "which nothing defines": {"questions": ["no-such-question"]},
+    "no objective has": {"exercises": []},
+}
+
+
+@pytest.mark.parametrize("said", BROKEN)
+def test_objectives_and_tests_that_do_not_agree_are_named(said, monkeypatch):
+    (chapter,) = [each for each in chapters() if each.number == 2]
+    first = chapter.about["objectives"][0]
+    monkeypatch.setattr(pages, "chapters", lambda: [chapter])
+    first |= BROKEN[said]
+    with pytest.raises(ValueError, match=rf"^{chapter.where('chapter.toml')}: .*{said}"):
+        "".join(pages.objectives())
+
+
+def test_an_id_that_is_used_twice_or_missing_is_an_error():
+    assert by_id([("a", 1), ("b", 2)], "here") == {"a": 1, "b": 2}
+    with pytest.raises(ValueError, match=r"^here: the id 'a' is used twice"):
+        by_id([("a", 1), ("b", 2), ("a", 3)], "here")
+    with pytest.raises(ValueError, match=r"^here: give an id to 'Title'"):
+        by_id([("", "Title")], "here")
 
 
 def test_the_table_has_a_row_for_each_objective_and_numbers_what_tests_it():
@@ -61,10 +85,7 @@ def test_the_table_has_a_row_for_each_objective_and_numbers_what_tests_it():
     for chapter in CHAPTERS:
         for objective in chapter.about["objectives"]:
             assert table.count(f"| {objective['can']} |") == 1
-    assert (
-        "| show when attention is kernel regression | [Kernel regression](ex-kernel-regression) "
-        "| 1, 2 | 4 |" in table
-    )
+    assert "(ex-kernel-regression) | 1, 2 | 4 |" in table
 
 
 def test_the_tasks_are_listed_with_links_to_the_masters():
@@ -72,7 +93,7 @@ def test_the_tasks_are_listed_with_links_to_the_masters():
     for chapter in CHAPTERS:
         master = chapter.master.relative_to(ROOT)
         link = f"[{chapter.number}](https://github.com/attnbook/attnbook/blob/main/{master})"
-        assert f"| {link} | {' | '.join(chapter.tasks)} |" in table
+        assert f"| {link} | {' | '.join(chapter.tasks.values())} |" in table
         assert chapter.master.is_file()
 
 
@@ -92,13 +113,22 @@ def test_the_minutes_of_a_session_are_75(chapter):
 
 
 @every_chapter
-def test_a_session_names_questions_of_its_chapter_by_their_numbers(chapter):
-    asked = re.findall(r"(\d) \(\*(.+?)\*\)", chapter.session)
-    assert len(asked) >= 3
-    for number, title in asked:
-        assert headings(chapter)[int(number) - 1] == title
+def test_a_session_asks_questions_of_its_quiz_by_their_ids(chapter):
+    assert len(pages.ASKED.findall(chapter.session)) >= 3
+    shown = pages.session(chapter)
+    for number, question in enumerate(quiz.read(chapter).questions, 1):
+        times = chapter.session.count(f"{{question}}`{question.id}`")
+        assert shown.count(f"{number} (*{question.heading}*)") == times
 
 
+def test_a_session_that_asks_an_unknown_question_is_an_error(monkeypatch):
+    text = "| 5 | {question}`no-such-question` |"
+    monkeypatch.setattr(type(CHAPTERS[0]), "session", text)
+    with pytest.raises(ValueError, match=r"^course/ch01\w+/session.md: .*no-such-question"):
+        pages.session(CHAPTERS[0])
+
+
+@pytest.mark.english
 @every_chapter
 def test_what_a_student_can_prove_is_proved_on_the_board(chapter):
     if any("prove" in objective["can"] for objective in chapter.about["objectives"]):
@@ -107,13 +137,21 @@ def test_what_a_student_can_prove_is_proved_on_the_board(chapter):
 
 
 @every_chapter
-def test_each_cell_to_paste_is_short_and_named_in_the_table(chapter):
-    table, found = chapter.session.split("\n\n```")[0], snippets(chapter)
-    assert len(re.findall(r"with the (?:first |second )?cell below", table)) == len(found)
+def test_each_cell_to_paste_is_short_and_its_section_named_in_the_table(chapter):
+    table, found = chapter.session.split("\n\n")[0], snippets(chapter)
     assert chapter.session.count("```python") == len(found)
     for each in found:
+        assert f"]({each.section})" in table
         assert len(each.code.split("\n")) <= 9
         assert max(map(len, each.code.split("\n"))) <= 84  # as wide as the column of text
+
+
+@pytest.mark.english
+@every_chapter
+def test_each_cell_to_paste_is_named_in_the_table(chapter):
+    table = chapter.session.split("\n\n")[0]
+    named = re.findall(r"with the (?:first |second )?cell below", table)
+    assert len(named) == len(snippets(chapter))
 
 
 def test_some_sessions_have_cells_to_paste():
@@ -125,8 +163,7 @@ def test_some_sessions_have_cells_to_paste():
 
 @every_chapter
 def test_the_minutes_to_read_are_the_chapter_s(chapter):
-    stated = int(re.search(r"about (\d+) minutes to read", chapter.prose)[1])
-    assert stated == chapter.about["minutes"]
-    exercises = chapter.prose.count(":::{exercise} ")
-    row = rf"^\| \[\]\({chapter.label}\) \| {stated} min \| {exercises} of 10 min \|"
-    assert re.search(row, "\n".join(pages.running()), re.M)
+    minutes, exercises = chapter.about["minutes"], len(chapter.exercises)
+    assert re.search(rf"\b{minutes}\b", box(chapter)), "say in the chapter's box how long it takes"
+    (row,) = [line for line in pages.running() if f"[]({chapter.label}) |" in line]
+    assert re.findall(r"\d+", row.replace(chapter.label, ""))[:2] == [str(minutes), str(exercises)]

@@ -28,7 +28,7 @@ def copy_of_the_repository(target: Path) -> Path:
 def renamed(text: str, like: Chapter, new: Chapter) -> str:
     """Give a chapter's own labels, exercises, tasks and numbers names that no other chapter has."""
     prose = like.prose
-    labels = set(re.findall(r"^\(((?:sec|eq)-[\w-]+)\)=|^:label: ([\w-]+)", prose, re.M))
+    labels = set(re.findall(r"^\(((?:sec|eq|quiz)-[\w-]+)\)=|^:label: ([\w-]+)", prose, re.M))
     labels = {label for pair in labels for label in pair if label}
     labels |= set(re.findall(r'"name": "(fig-[\w-]+)"', like.notebook.read_text(encoding="utf-8")))
     for label in sorted(labels, key=len, reverse=True):

@@ -9,6 +9,7 @@ import yaml
 
 from course import quiz
 from course.chapters import ROOT, by_name, chapters
+from course.words import say
 from tests.quiz_words import words, words_of_source
 
 CHAPTERS = [chapter.name for chapter in chapters()]
@@ -146,7 +147,7 @@ def test_each_name_is_given_once_and_every_reference_leads_to_one(assessment):
 
 
 def test_questions_choices_answers_and_feedback_are_those_of_the_source(name, assessment):
-    items = list(assessment.iter(f"{QTI}item"))
+    items, sections = list(assessment.iter(f"{QTI}item")), by_name(name).sections
     for item, question in zip(items, QUIZZES[name].questions, strict=True):
         assert item.get("title") == question.heading
         assert text(item.find(f"{QTI}presentation")) == words_of_source(question.text)
@@ -165,16 +166,15 @@ def test_questions_choices_answers_and_feedback_are_those_of_the_source(name, as
             assert text(label) == words_of_source(choice.text)
             assert (label.get("ident") in right) == choice.right
             said = feedback[told[label.get("ident")]]
-            assert text(said) == words_of_source(choice.feedback)
+            again = say("read_again", section=sections[choice.section]) if choice.section else ""
+            assert text(said) == words_of_source(f"{choice.feedback} {again}")
 
 
 def test_what_to_read_again_is_linked_to_its_section(name, assessment):
-    labels = by_name(name).sections
-    linked = []
+    sections, linked = by_name(name).sections, []
     for said in assessment.iter(f"{QTI}itemfeedback"):
         html = said.find(f".//{QTI}mattext").text
-        found = re.search(r'Read again: <a href="([^"]+)">([^<]+)</a></p>$', html)
-        linked += [(found[1], words(found[2]))] if found else []
-    wrong = [c for q in QUIZZES[name].questions for c in q.choices if not c.right]
+        linked += [(at, words(text)) for at, text in re.findall(r'<a href="(.+?)">(.+?)</a>', html)]
+    again = [c.section for q in QUIZZES[name].questions for c in q.choices if not c.right]
     page = f"{BASE}book/{name}.html"
-    assert linked == [(f"{page}#{labels[c.section]}", c.section) for c in wrong]
+    assert linked == [(f"{page}#{label}", words_of_source(sections[label])) for label in again]

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from course.chapters import chapters, prose
+from course.chapters import cells, chapters
 from course.grading import seeds
 from course.grading.judging import all_tasks
 
@@ -15,27 +15,29 @@ SAID = [
 ]
 
 
-def last_cells(chapter):
-    """Return the text of the written task, and the model answer with its rubric."""
-    text = prose(chapter.master)
-    task, _, answer = text.rpartition("A model answer:\n")
-    return task[task.rindex("\n## ") :], answer
+def written_task(chapter):
+    """Return the text of the written task, and the cell with its model answer and rubric."""
+    *_, task, answer = cells(chapter.master, "markdown")
+    return task["source"].split("\n\n"), answer
 
 
 def model_answer(chapter):
-    return last_cells(chapter)[1].partition("\nRubric")[0]
+    """Return the paragraphs between the two that name answer and rubric."""
+    return " ".join(written_task(chapter)[1]["source"].split("\n\n")[1:-2])
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.name)
 def test_a_model_answer_keeps_to_the_length_and_the_rubric_to_the_five_points_that_are_told(
     chapter,
 ):
-    task, answer = last_cells(chapter)
-    low, high = map(int, re.search(r"In (\d+) to (\d+) words", task).groups())
+    (_, task, criteria), answer = written_task(chapter)
+    low, high = map(int, re.findall(r"\d+", task)[:2])
     assert low <= len(model_answer(chapter).split()) <= high
-    told = re.search(r"One point each: (.+)\.$", task, re.M)[1].split("; ")
-    rubric = re.findall(r"^- 1 point: .+\.$", answer, re.M)
-    assert len(told) == len(rubric) == 5
+    rubric = answer["source"].split("\n\n")[-1].splitlines()
+    points = [int(re.match(r"- \D*(\d+)", line)[1]) for line in rubric]
+    assert points == [1] * 5
+    assert sum(points) == answer["metadata"]["nbgrader"]["points"]
+    assert len(criteria.split("; ")) == len(points)
 
 
 def test_some_model_answers_are_checked():
@@ -54,4 +56,6 @@ def test_what_a_model_answer_says_holds_in_every_class(chapter, check, number, m
         arguments, _ = next(iter(all_tasks()[name].cases(rng)))
         return all_tasks()[name].reference(*arguments.values())
 
-    check(model_answer(chapter), measured)
+    for number in check(measured):
+        said = f"{number:,}".replace(",", " ")
+        assert re.search(rf"(?<![\w.]){said}(?!\w|\.\d)", model_answer(chapter)), said

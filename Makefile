@@ -106,9 +106,6 @@ canvas-grades: .venv-course/ready ## fill the scores into Canvas's gradebook (GR
 notebooks: .venv/ready ## execute the chapters in place, so that their stored outputs are today's
 	$(BIN)/python -m tools notebooks
 
-kill-table: .venv/ready ## write the page that lists what the checks say to each wrong answer
-	$(BIN)/python -m tools kill_table
-
 measure: .venv-lab/ready ## measure time and memory of the chapters for the instructors' page
 	.venv-lab/bin/python -m tools measure --write
 
@@ -145,4 +142,4 @@ _build/node/ready: tools/lighthouse-package.json .venv/ready
 
 .PHONY: help book serve lab lite test lint test-package test-notebooks test-site test-oldest \
         test-browser test-decks test-course quizzes slides assignments grade-demo canvas-grades \
-        notebooks kill-table measure bench lighthouse clean
+        notebooks measure bench lighthouse clean

@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 
 class Wrong(NamedTuple):
-    """A wrong answer, and the words its message must have (a regular expression)."""
+    """A wrong answer, and the ids of the hints that its message must consist of."""
 
     answer: Callable
-    message: str
+    ids: str
     names_mistake: bool
 
 
@@ -42,7 +42,10 @@ class Bank:
         return record
 
     def wrong_for(self, exercise: str, *, names: str | None = None, symptom: str | None = None):
-        """Record a wrong answer whose message names the mistake, or else gives a symptom."""
+        """Record a wrong answer whose message names the mistake, or else gives a symptom.
+
+        Either is said by the ids of its hints, with spaces between them.
+        """
         if (names is None) == (symptom is None):
             raise TypeError("give either names or symptom")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import yaml
 
 from course import quiz
 from course.chapters import ROOT, Chapter, by_id, chapters
+from course.kill_table import kill_table
 from course.words import say
 
 MEASURED = ROOT / "course/measured.json"  # written by `make measure`
@@ -122,4 +123,6 @@ def running() -> Iterator[str]:
     )  # fmt: skip
 
 
-PARTS = {part.__name__: part for part in (contents, objectives, tasks, sessions, running)}
+PARTS: dict[str, Callable[[], Iterator[str]]] = {
+    part.__name__: part for part in (contents, objectives, tasks, sessions, running, kill_table)
+}

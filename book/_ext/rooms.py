@@ -27,6 +27,7 @@ def fill(app, docname, source):
 
 def files():
     """Yield what the parts are made of."""
+    yield from (ROOT / "attnbook/exercises").glob("*.*")
     for chapter in chapters():
         yield chapter.notebook
         yield from chapter.room.glob("*.*")

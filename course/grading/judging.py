@@ -73,5 +73,10 @@ def judge_value(name: str, measured, *read) -> None:
         _refuse(name, "read_off", how=task.say(task.how))
 
 
-def _refuse(name: str, id_: str, **fields) -> NoReturn:
-    raise WrongAnswer(f"{name}: {GENERAL[id_].format(**fields)}", id_) from None
+def general(id_: str, **fields: object) -> str:
+    """Return what a student of any assignment may be told."""
+    return GENERAL[id_].format(**fields)
+
+
+def _refuse(name: str, id_: str, **fields: object) -> NoReturn:
+    raise WrongAnswer(f"{name}: {general(id_, **fields)}", id_) from None

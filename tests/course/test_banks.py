@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import itertools
-import re
 import warnings
 
 import numpy as np
@@ -45,7 +44,7 @@ def loop_in(name, answer):
     try:
         judge_loops(name, answer)
     except WrongAnswer as error:
-        return "there is a loop in Python" in str(error)
+        return error.ids == ("loop",)
     return False
 
 
@@ -58,7 +57,7 @@ def test_a_right_answer_passes(name, answer):
 def test_a_wrong_answer_is_rejected_and_told_why(name, wrong):
     with pytest.raises(WrongAnswer) as caught:
         ask(name, wrong.answer)
-    assert re.search(wrong.message, str(caught.value))
+    assert " ".join(caught.value.ids) == wrong.ids
     assert str(caught.value).startswith(f"{name}: ")
 
 
@@ -213,8 +212,9 @@ def test_a_number_read_off_must_be_the_class_s(name, monkeypatch):
     measured = task.reference(*arguments.values())
     judge_value(name, measured, number)
     for wrong in (number * 1.01, "text", [number, number], np.nan, None):
-        with pytest.raises(WrongAnswer, match="read off is not the one"):
+        with pytest.raises(WrongAnswer) as caught:
             judge_value(name, measured, wrong)
+        assert caught.value.ids == ("read_off",)
 
 
 @pytest.mark.parametrize("name", [n for n, t in TASKS.items() if isinstance(t, Measurement)])
@@ -224,8 +224,9 @@ def test_what_is_read_off_wrong_numbers_gets_nothing(name):
     number = task.read(rng, *arguments.values())
     measured = task.reference(*arguments.values())
     for wrong in (np.ones_like(measured), measured[:-1], None):
-        with pytest.raises(WrongAnswer, match="numbers are not right yet"):
+        with pytest.raises(WrongAnswer) as caught:
             judge_value(name, wrong, number)
+        assert caught.value.ids == ("not_yet",)
 
 
 @one_class

@@ -49,7 +49,6 @@ def new(tmp_path_factory):
     assert "execute_notebooks: cache" in text
     settings.write_text(text.replace("execute_notebooks: cache", 'execute_notebooks: "off"'))
     run(chapter, "-c", MEASURE)
-    run(chapter, "tools", "kill_table")
     run(chapter, "tools", "book")
     return chapter
 

@@ -72,10 +72,12 @@ def test_what_is_not_made_of_numbers_does_not(value):
 def test_a_function_is_judged_through_the_bridge():
     judge("window-mask", from_kernel(right_window))
     judge("window-mask", from_kernel(lambda length, window: right_window(length, window).tolist()))
-    with pytest.raises(WrongAnswer, match="one too wide"):
+    with pytest.raises(WrongAnswer) as caught:
         judge("window-mask", from_kernel(lambda n, window: right_window(n, window + 1)))
-    with pytest.raises(WrongAnswer, match="Your function gets: length, window"):
+    assert caught.value.ids == ("too_wide",)
+    with pytest.raises(WrongAnswer) as caught:
         judge("window-mask", from_kernel(lambda length: None))
+    assert caught.value.ids == ("other_arguments",)
 
 
 def raising(error):
@@ -104,10 +106,11 @@ def test_what_a_function_raised_is_told_as_the_student_s(error, told):
 def test_a_judge_says_that_a_function_is_not_written_yet():
     with pytest.raises(WrongAnswer) as caught:
         judge("window-mask", raising(NotImplementedError()))
-    said = "window-mask: window_mask(length, window) is not written yet: it raised "
-    assert str(caught.value) == f"{said}NotImplementedError."
-    with pytest.raises(WrongAnswer, match=r"raised ZeroDivisionError\. Token"):
+    assert caught.value.ids == ("not_written",)
+    assert "NotImplementedError." in str(caught.value)
+    with pytest.raises(WrongAnswer, match=r"ZeroDivisionError\. ") as caught:
         judge("window-mask", raising(ZeroDivisionError()))
+    assert caught.value.ids == ("raised", "itself_and_before")
 
 
 def test_a_list_that_a_function_changed_is_told():
@@ -116,8 +119,9 @@ def test_a_list_that_a_function_changed_is_told():
         keep = ~np.isin(np.repeat(np.arange(num_heads), w_q.shape[1] // num_heads), removed)
         return w_q[:, keep], w_k[:, keep], w_v[:, keep], w_o[keep]
 
-    with pytest.raises(WrongAnswer, match="removed was changed in place"):
+    with pytest.raises(WrongAnswer, match="`removed`") as caught:
         judge("smaller-layer", from_kernel(smaller_layer))
+    assert caught.value.ids == ("in_place",)
 
 
 # Whatever a student's code writes in place of an answer, the judge goes on.

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import configparser
 import contextlib
 import copy
 import importlib
+import inspect
 import io
 import itertools
 import pkgutil
-import re
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from attnbook import exercises
-from attnbook.exercises import WrongAnswer, check
-from course.chapters import chapters
+from attnbook.exercises import WrongAnswer, check, examining, symptoms
+from attnbook.exercises import exercise as exercise_
+from course.chapters import ROOT, chapters
+from course.grading import seeds
+from course.grading.judging import all_tasks
+from course.grading.task import Measurement
 
 EXERCISES = exercises._all_exercises()
 BANKS = [chapter.part("exercise_answers").BANK for chapter in chapters()]
@@ -60,6 +65,13 @@ def verdict(name, answer):
     return printed.getvalue()
 
 
+def ids(name, answer):
+    """Return the ids of the hints to a wrong answer, with spaces between them."""
+    with pytest.raises(WrongAnswer) as caught:
+        check(name, answer)
+    return " ".join(caught.value.ids)
+
+
 # The bank
 
 
@@ -67,7 +79,7 @@ def verdict(name, answer):
 def test_a_wrong_answer_is_rejected_and_told_why(name, wrong, capsys):
     with pytest.raises(WrongAnswer) as caught:
         check(name, wrong.answer)
-    assert re.search(wrong.message, str(caught.value))
+    assert " ".join(caught.value.ids) == wrong.ids
     assert str(caught.value).startswith(f"{name}: ")
     assert capsys.readouterr().out == ""
 
@@ -144,11 +156,11 @@ def test_a_check_says_the_same_each_time(name, wrong):
     "answer", [lambda: 0, lambda a, b, c, d, e, f, g: 0], ids=["none", "seven"]
 )
 def test_an_answer_that_takes_other_arguments_is_told_which_it_gets(name, answer):
-    call = EXERCISES[name].call
-    arguments = ", ".join(cases_of(name)[0])
+    assert ids(name, answer) == "other_arguments"
     message = verdict(name, answer)
-    assert message.startswith(f"{name}: {call} raised TypeError: ")
-    assert message.endswith(f". Your function gets: {arguments}.")
+    assert f"`{EXERCISES[name].call}`" in message
+    assert "TypeError: " in message
+    assert f"`{', '.join(cases_of(name)[0])}`" in message
 
 
 def test_a_helper_that_takes_other_arguments_is_not_taken_for_the_answer():
@@ -156,22 +168,23 @@ def test_a_helper_that_takes_other_arguments_is_not_taken_for_the_answer():
         return x
 
     for answer in (lambda x: helper(x, -1), lambda x: helper(x, axis=-1), lambda x: helper()):
-        assert "A function that your answer calls" in verdict("softmax", answer)
+        assert ids("softmax", answer) == "raised calls_others"
 
 
 def test_an_answer_that_is_not_written_yet_gets_no_hint_at_a_mistake():
     def empty(x):
         raise NotImplementedError
 
-    said = "softmax: my_softmax(x) is not written yet: it raised NotImplementedError."
-    assert verdict("softmax", empty) == said
+    assert ids("softmax", empty) == "not_written"
+    assert "NotImplementedError." in verdict("softmax", empty)
 
 
 def test_an_error_without_words_is_told_without_a_colon():
     def bare(x):
         raise KeyError
 
-    assert verdict("softmax", bare).startswith("softmax: my_softmax(x) raised KeyError. ")
+    assert ids("softmax", bare) == "raised row_by_row"
+    assert "KeyError. " in verdict("softmax", bare)
 
 
 @every_exercise
@@ -502,13 +515,80 @@ def test_the_encodings_of_a_sequence_leave_one_matrix_that_reverses_it():
         assert not np.allclose(reversal, moved, atol=0.1)
 
 
-# The known mistakes: each is wrong, and told apart from the others
+# The known mistakes: each is wrong, and told apart from the others; the catalogues of hints
 
 
 @every_exercise
 def test_every_known_mistake_is_recognised_as_itself(name):
-    for mistake, wrong in EXERCISES[name].mistakes.items():
-        assert verdict(name, wrong) == f"{name}: {mistake}"
+    for mistake in EXERCISES[name].known:
+        assert ids(name, mistake.wrong) == mistake.id
+        assert verdict(name, mistake.wrong) == f"{name}: {mistake.hint}"
+
+
+CATALOGUED = {**EXERCISES, **all_tasks()}
+
+
+@pytest.mark.parametrize("name", CATALOGUED)
+def test_every_hint_has_a_use_and_every_use_a_hint(name, monkeypatch):
+    monkeypatch.setenv(seeds.VARIABLE, "demo")
+    exercise = CATALOGUED[name]
+    used = {*exercise.mistakes, *exercise.clues.values()}
+    used |= {hint for _, hint in exercise.cases(np.random.default_rng(0))}
+    used |= {exercise.how} if isinstance(exercise, Measurement) else set()
+    for id_ in exercise.hints:
+        assert id_ in used, f"no mistake, case or clue of [{name}] is {id_}: delete the hint"
+    for id_ in used:
+        assert exercise.say(id_).count("`") % 2 == 0, id_
+
+
+def test_every_common_hint_has_a_use():
+    used = {id_ for each in CATALOGUED.values() for id_ in {*each.mistakes, *each.clues.values()}}
+    for exercise in EXERCISES.values():
+        used |= {hint for _, hint in exercise.cases(np.random.default_rng(0))}
+    code = inspect.getsource(symptoms) + inspect.getsource(examining) + inspect.getsource(exercise_)
+    used |= {id_ for id_ in exercise_.COMMON if f'"{id_}"' in code}
+    assert not exercise_.COMMON.keys() - used - {each.leading for each in CATALOGUED.values()}
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Return a function that reads exercises with a catalogue of some text."""
+
+    def read(text, mistakes, **more):
+        (tmp_path / "toys.ini").write_text(text, encoding="utf-8")
+        toy = exercises.Exercise(
+            call="toy()", reference=abs, cases=lambda rng: [], mistakes=mistakes, **more
+        )
+        return exercise_.with_hints(str(tmp_path / "toys.py"), {"toy": toy})
+
+    return read
+
+
+def test_a_catalogue_gives_each_mistake_its_hint(write):
+    toys = write("[toy]\ntwice = it is `2 * x`: once = 1\n    is enough.\n", {"twice": abs})
+    assert list(toys["toy"].known) == [("twice", abs, "it is `2 * x`: once = 1 is enough.")]
+
+
+@pytest.mark.parametrize(
+    ("text", "mistakes", "says"),
+    [
+        ("[toy]\n", {"twice": abs}, r"toys.ini: write a hint for 'twice' into \[toy\]"),
+        ("[toy]\na = b\na = c\n", {}, "'toys.ini' .line  3.: option 'a' in section 'toy'"),
+        ("[toy]\n[toi]\n", {}, r"toys.ini: no exercise is called toi"),
+    ],
+    ids=["without a hint", "an id used twice", "of no exercise"],
+)
+def test_a_catalogue_that_does_not_fit_is_refused_with_what_to_do(write, text, mistakes, says):
+    with pytest.raises((ValueError, configparser.Error), match=says):
+        write(text, mistakes)
+    assert write("[toy]\nclue = c\n", {}, clues={"x": "clue"})
+    with pytest.raises(ValueError, match="'clue'"):
+        write("[toy]\n", {}, clues={"x": "clue"})
+
+
+def test_catalogues_keep_to_the_width_of_the_code():
+    for path in [*(ROOT / "attnbook").rglob("*.ini"), *(ROOT / "course").rglob("*.ini")]:
+        assert max(map(len, path.read_text(encoding="utf-8").splitlines())) <= 100, path
 
 
 @pytest.fixture
@@ -516,11 +596,14 @@ def make_toy(monkeypatch):
     """Return a function that makes an exercise named toy the only one there is."""
 
     def make(reference, cases, mistakes=(), **more):
+        mistakes = dict(mistakes)
+        said = {*mistakes, *(hint for _, hint in cases), *more.get("clues", {}).values()}
         toy = exercises.Exercise(
             call="toy(...)",
             reference=reference,
             cases=lambda rng: iter(cases),
-            mistakes=dict(mistakes),
+            mistakes=mistakes,
+            hints={id_: f"{id_}!" for id_ in said},
             **more,
         )
         monkeypatch.setattr(exercises, "_all_exercises", lambda: {"toy": toy})
@@ -535,60 +618,63 @@ def test_a_mistake_that_showed_earlier_is_not_blamed_later(make_toy):
         [({"x": 1.0}, "one"), ({"x": 2.0}, "two")],
         {"doubled": lambda x: 2 * x, "squared": lambda x: x**2},
     )
-    assert verdict("toy", lambda x: x if x < 2 else 4.0) == "toy: squared"
+    assert verdict("toy", lambda x: x if x < 2 else 4.0) == "toy: squared!"
 
 
 def test_a_mistake_that_does_not_fit_the_shapes_is_not_blamed(make_toy):
     long = np.arange(3.0)
-    mistakes = {"too short": lambda x: x + np.ones(3), "doubled": lambda x: 2 * x}
+    mistakes = {"too_short": lambda x: x + np.ones(3), "doubled": lambda x: 2 * x}
     make_toy(lambda x: x, [({"x": long}, "three"), ({"x": np.arange(5.0)}, "five")], mistakes)
-    assert verdict("toy", lambda x: x + 1) == "toy: too short"
+    assert verdict("toy", lambda x: x + 1) == "toy: too_short!"
     # Right on three, doubled on five: the mistake that cannot be made with five is passed over.
-    assert verdict("toy", lambda x: x if len(x) == 3 else 2 * x).endswith("expected 4. five")
+    assert ids("toy", lambda x: x if len(x) == 3 else 2 * x) == "differs five"
     make_toy(lambda x: x, [({"x": np.arange(5.0)}, "five")], mistakes)
-    assert verdict("toy", lambda x: 2 * x) == "toy: doubled"
+    assert verdict("toy", lambda x: 2 * x) == "toy: doubled!"
 
 
 # Arguments that are functions, results that are boolean
 
 
 def test_an_argument_may_be_a_function(make_toy):
-    make_toy(lambda f, x: f(x), [({"f": np.cos, "x": np.arange(5.0)}, "")])
+    make_toy(lambda f, x: f(x), [({"f": np.cos, "x": np.arange(5.0)}, "hint")])
     assert verdict("toy", lambda f, x: f(x)) == "toy: correct\n"
 
     def in_place(f, x):
         x += 1
         return f(x - 1)
 
-    assert "argument x was changed in place" in verdict("toy", in_place)
+    assert ids("toy", in_place) == "in_place"
+    assert "`x`" in verdict("toy", in_place)
+
+
+@pytest.mark.parametrize("answer", [lambda x: [True, True, False], lambda x: x < 2])
+def test_a_boolean_result_that_is_right(answer, make_toy):
+    make_toy(lambda x: x < 2, [({"x": np.arange(3)}, "hint")], boolean=True)
+    assert verdict("toy", answer) == "toy: correct\n"
 
 
 @pytest.mark.parametrize(
-    ("answer", "message"),
+    ("answer", "wanted", "shown"),
     [
-        (lambda x: [True, True, False], "correct"),
-        (lambda x: x < 2, "correct"),
-        (
-            lambda x: (x < 2).astype(float),
-            "the values are right, but have dtype float64: make them bool",
-        ),
-        (lambda x: (x < 2) * 1, "the values are right, but have dtype int"),
-        (lambda x: x < 1, r"result\[1\] is False, expected True. the hint"),
-        (lambda x: x / 10, "result has 0.1 in it, expected only True and False. the hint"),
-        (lambda x: x * np.nan, "result has nan in it, expected only True and False. the hint"),
+        (lambda x: (x < 2).astype(float), "not_boolean", ["float64"]),
+        (lambda x: (x < 2) * 1, "not_boolean", ["int"]),
+        (lambda x: x < 1, "differs hint", ["`result[1]`", "False", "True"]),
+        (lambda x: x / 10, "not_true_or_false hint", ["0.1"]),
+        (lambda x: x * np.nan, "not_true_or_false hint", ["nan"]),
     ],
 )
-def test_a_boolean_result_must_be_boolean(answer, message, make_toy):
-    make_toy(lambda x: x < 2, [({"x": np.arange(3)}, "the hint")], boolean=True)
-    assert re.match(f"toy: {message}", verdict("toy", answer))
+def test_a_boolean_result_must_be_boolean(answer, wanted, shown, make_toy):
+    make_toy(lambda x: x < 2, [({"x": np.arange(3)}, "hint")], boolean=True)
+    assert ids("toy", answer) == wanted
+    assert all(part in verdict("toy", answer) for part in shown)
 
 
 def test_the_clue_of_an_exercise_comes_before_the_general_one(make_toy):
-    case = [({"x": np.ones((2, 3))}, "the hint")]
-    make_toy(lambda x: x, case, clues={"matmul": "a clue of its own"})
-    assert verdict("toy", lambda x: x @ x).endswith(". a clue of its own")
+    case = [({"x": np.ones((2, 3))}, "hint")]
+    make_toy(lambda x: x, case, clues={"matmul": "own"})
+    assert ids("toy", lambda x: x @ x) == "raised own"
     make_toy(lambda x: x, case)
-    assert "swapaxes" in verdict("toy", lambda x: x @ x)
+    assert ids("toy", lambda x: x @ x) == "raised axes_of_matmul"
 
 
 # Results of several arrays, or of an array with several axes
@@ -596,51 +682,53 @@ def test_the_clue_of_an_exercise_comes_before_the_general_one(make_toy):
 
 def test_the_arrays_that_are_right_are_named_together(make_toy):
     names = ("one", "two", "three", "four")
-    make_toy(lambda x: (x, x, x, x), [({"x": np.arange(3.0)}, "the hint")], returns=names)
-    message = "toy: you have two, three and four right, but one[0] is 1, expected 0. the hint"
-    assert verdict("toy", lambda x: (x + 1, x, x, x)) == message
-    message = "toy: you have three and four right, but two[2] is 4, expected 2. the hint"
-    assert verdict("toy", lambda x: (x + 1, 2 * x, x, x)) == message
-    message = "toy: you have four right, but three[2] is 4, expected 2. the hint"
-    assert verdict("toy", lambda x: (x, x, 2 * x, x)) == message
-    assert verdict("toy", lambda x: (x, x, x, 2 * x)) == "toy: four[2] is 4, expected 2. the hint"
+    make_toy(lambda x: (x, x, x, x), [({"x": np.arange(3.0)}, "hint")], returns=names)
+    for answer, right, wrong, number in (
+        (lambda x: (x + 1, x, x, x), "two, three, four", "one[0]", "1"),
+        (lambda x: (x + 1, 2 * x, x, x), "three, four", "two[2]", "4"),
+        (lambda x: (x, x, 2 * x, x), "four", "three[2]", "4"),
+    ):
+        assert ids("toy", answer) == "others_right differs hint"
+        assert all(part in verdict("toy", answer) for part in (f"`{right}`", f"`{wrong}`", number))
+    assert ids("toy", lambda x: (x, x, x, 2 * x)) == "differs hint"
 
 
-@pytest.mark.parametrize(
-    ("more", "leading"), [({}, "sequence of the batch"), ({"leading": "head"}, "head")]
-)
-def test_an_answer_that_is_right_along_part_of_the_first_axis_is_told_so(make_toy, more, leading):
+@pytest.mark.parametrize("leading", ["sequence", "head"])
+def test_an_answer_that_is_right_along_part_of_the_first_axis_is_told_so(make_toy, leading):
     def first_only(x):
         return x * np.array([1, 2, 3])[:, None, None]
 
-    make_toy(lambda x: x, [({"x": np.ones((3, 5, 7))}, "the hint")], **more)
-    message = f"toy: result is right for the first {leading}, but not for all. the hint"
-    assert verdict("toy", first_only) == message
+    make_toy(lambda x: x, [({"x": np.ones((3, 5, 7))}, "hint")], leading=leading)
+    assert ids("toy", first_only) == "first_only hint"
+    assert exercise_.COMMON[leading] in verdict("toy", first_only)
 
 
 # Results that are not arrays of numbers
 
 
 @pytest.mark.parametrize(
-    ("wrap", "message"),
+    ("wrap", "wanted", "shown"),
     [
-        (lambda weights: weights.astype(complex), "real numbers"),
-        (lambda weights: weights.astype(str), "the type ndarray; expected real numbers"),
-        (lambda weights: iter(weights), "expected real numbers"),
-        (lambda weights: {"weights": weights}, "has the type dict"),
-        (
-            lambda weights: [[1.0], [0.5, 0.5]],
-            "the type list; expected real numbers, in full rows",
-        ),
-        (lambda weights: (weights, weights), r"shape of result is \(2, 2, 3, 5\)"),
-        (lambda weights: weights.swapaxes(1, 2), "last two axes swapped"),
-        (lambda weights: weights[::-1], r"result\[.*\] is .*, expected"),
-        (lambda weights: weights * np.inf, "result has inf in it"),
-        (lambda weights: np.ma.masked_array(weights, weights < 0.1), "type MaskedArray"),
-        (lambda weights: -weights, "a weight is negative"),
-        (lambda weights: weights.astype(np.float16), "is a number rounded"),
+        (lambda weights: weights.astype(complex), "kind", "`ndarray`"),
+        (lambda weights: weights.astype(str), "kind", "`ndarray`"),
+        (lambda weights: iter(weights), "kind", "iterator"),
+        (lambda weights: {"weights": weights}, "kind", "`dict`"),
+        (lambda weights: [[1.0], [0.5, 0.5]], "kind", "`list`"),
+        (lambda weights: (weights, weights), "shape", "`(2, 2, 3, 5)`"),
+        (lambda weights: weights.swapaxes(1, 2), "shape swapped_axes", "`(2, 5, 3)`"),
+        (lambda weights: weights[None], "shape", "`(1, 2, 3, 5)`"),
+        (lambda weights: (weights,), "shape stray_comma", "`(1, 2, 3, 5)`"),
+        (lambda weights: weights[::-1], "differs row_by_row", "`result["),
+        (lambda weights: weights * np.inf, "not_finite row_by_row", "inf"),
+        (lambda weights: np.ma.masked_array(weights, weights < 0.1), "kind", "`MaskedArray`"),
+        (lambda weights: -weights, "negative_weight row_by_row", "-0."),
+        (lambda weights: weights.astype(np.float16), "nearly", "0.000"),
+        (lambda weights: None, "none", "`my_softmax(x)`"),
     ],
 )
-def test_a_spoilt_result_is_described(wrap, message):
-    with pytest.raises(WrongAnswer, match=message):
-        check("softmax", lambda x: wrap(RIGHT["softmax"][0](x)))
+def test_a_spoilt_result_is_described(wrap, wanted, shown):
+    def answer(x):
+        return wrap(RIGHT["softmax"][0](x))
+
+    assert ids("softmax", answer) == wanted
+    assert shown in verdict("softmax", answer)

@@ -1,0 +1,126 @@
+"""The page that lists what the checks say to each wrong answer of each bank, in Markdown."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+from unittest import mock
+
+import numpy as np
+
+from attnbook.exercises import WrongAnswer, _all_exercises
+from attnbook.exercises.examining import examine
+from course.bank import Wrong
+from course.chapters import Chapter, chapters
+from course.grading import judge_loops, seeds
+from course.grading.asking import ask
+from course.grading.judging import SIZES, all_tasks, general
+from course.words import say
+
+PHRASE = "demo"  # of the class whose numbers stand in the messages
+
+
+class Entry(NamedTuple):
+    """An exercise or a task with its bank; ``judge(name, answer)`` raises WrongAnswer."""
+
+    name: str
+    title: str
+    label: str
+    judge: Callable[[str, Callable], None]
+    loops_cost: bool
+    wrong: list[Wrong]
+    right: list[Callable]
+
+    @property
+    def named(self) -> int:
+        """The number of wrong answers whose message names the mistake."""
+        return sum(wrong.names_mistake for wrong in self.wrong)
+
+
+def entries(chapter: Chapter) -> Iterator[Entry]:
+    """Yield a chapter's exercises, then its tasks that are judged."""
+    bank = chapter.part("exercise_answers").BANK
+    for name, title in chapter.exercises.items():
+        links = name, f"[{title}](ex-{name})", f"kill-{name}"
+        yield Entry(*links, _check, False, bank.wrong[name], bank.right[name])
+    bank = chapter.part("task_answers").BANK
+    for number, (name, title) in enumerate(chapter.tasks.items(), 1):
+        if task := all_tasks().get(name):
+            about = say("kill_task", chapter=chapter.number, number=number, title=title)
+            loops_cost = getattr(task, "sized", None) is not None
+            found = bank.wrong[name], bank.right[name]
+            yield Entry(name, about, f"task-{name}", ask, loops_cost, *found)
+
+
+def _check(name: str, answer: Callable) -> None:
+    examine(name, _all_exercises()[name], answer, np.random.default_rng(0))
+
+
+def problem(judge: Callable, name: str, answer: Callable) -> WrongAnswer | None:
+    """Return what is wrong with an answer, or None if it is called correct."""
+    try:
+        judge(name, answer)
+    except WrongAnswer as found:
+        return found
+    return None
+
+
+def rows(entry: Entry) -> Iterator[str]:
+    """Yield each wrong answer with its message, then right ones that lose points by a loop."""
+    for wrong in entry.wrong:
+        found = problem(entry.judge, entry.name, wrong.answer)
+        if found is None:
+            raise ValueError(f"{wrong.answer.__name__} is called correct")
+        mark = "" if wrong.names_mistake else say("kill_general") + " "
+        told = marked(str(found).removeprefix(f"{entry.name}: "))
+        yield f"| `{wrong.answer.__name__}` | {mark}{told} |"
+    for answer in entry.right:
+        if found := problem(entry.judge, entry.name, answer):
+            raise ValueError(f"{answer.__name__} is called wrong: {found}")
+        if entry.loops_cost and problem(judge_loops, entry.name, answer):
+            _, small, large = SIZES  # the steps differ between versions of Python
+            told = marked(general("loop", few="…", many="…", small=small, large=large))
+            yield f"| `{answer.__name__}` {say('kill_loop')} | {told} |"
+
+
+def marked(text: str) -> str:
+    """Escape what Markdown would take for markup, outside of `code`; a bar would end the cell."""
+    parts = " ".join(text.split()).split("`")
+    parts[::2] = [re.sub(r"([\\*_{}\[\]<>#|$~^&])", r"\\\1", part) for part in parts[::2]]
+    parts[1::2] = [part.replace("|", r"\|") for part in parts[1::2]]
+    return "`".join(parts)
+
+
+def section(entry: Entry) -> str:
+    """Return an entry's part of the page: a heading, and a table to unfold."""
+    counts = {"wrong": len(entry.wrong), "named": entry.named}
+    summary = say("kill_summary", **counts, rest=len(entry.wrong) - entry.named)
+    return "\n".join(
+        [
+            f"({entry.label})=\n### {entry.title}\n",
+            f":::{{admonition}} {summary}\n:class: dropdown\n\n{say('kill_head')}",
+            *rows(entry),
+            ":::\n",
+        ]
+    )
+
+
+def kill_table() -> Iterator[str]:
+    """Yield the totals, then the entries of each chapter."""
+    book = {chapter: list(entries(chapter)) for chapter in chapters()}
+    found = [entry for listed in book.values() for entry in listed]
+    if sorted(entry.name for entry in found) != sorted([*_all_exercises(), *all_tasks()]):
+        raise ValueError("a notebook lacks an exercise or a task, or has one more")
+    for kind, judge in (("kill_exercises", _check), ("kill_tasks", ask)):
+        listed = [entry for entry in found if entry.judge is judge]
+        counts = {"wrong": sum(len(entry.wrong) for entry in listed), "count": len(listed)}
+        right = sum(len(entry.right) for entry in listed)
+        yield say(kind, **counts, right=right, named=sum(entry.named for entry in listed))
+    least = min(100 * entry.named // len(entry.wrong) for entry in found)
+    yield "\n" + say("kill_least", least=least, phrase=PHRASE)
+    with mock.patch.dict(os.environ, {seeds.VARIABLE: PHRASE}):
+        for chapter, listed in book.items():
+            yield f"\n## [{chapter.about['title']}]({chapter.label})\n"
+            yield from map(section, listed)

@@ -63,143 +63,143 @@ def lookup_with_the_package(query, key, value, sharpness):
 # soft-lookup: wrong
 
 
-@BANK.wrong_for("soft-lookup", names="sharpness makes no difference")
+@BANK.wrong_for("soft-lookup", names="no_sharpness")
 def lookup_without_sharpness(query, key, value, sharpness):
     return softmax(key @ query) @ value
 
 
-@BANK.wrong_for("soft-lookup", names="divided by the sharpness")
+@BANK.wrong_for("soft-lookup", names="by_sharpness")
 def lookup_with_a_temperature(query, key, value, sharpness):
     return softmax(key @ query / sharpness) @ value
 
 
-@BANK.wrong_for("soft-lookup", names=r"divided by sqrt\(d_k\), too")
+@BANK.wrong_for("soft-lookup", names="by_root")
 def lookup_scaled_as_well(query, key, value, sharpness):
     return softmax(sharpness * (key @ query) / np.sqrt(len(query))) @ value
 
 
-@BANK.wrong_for("soft-lookup", names="sharpness multiplies the weights")
+@BANK.wrong_for("soft-lookup", names="weights_multiplied")
 def lookup_sharpness_after_softmax(query, key, value, sharpness):
     return sharpness * softmax(key @ query) @ value
 
 
-@BANK.wrong_for("soft-lookup", names="power of the sharpness")
+@BANK.wrong_for("soft-lookup", names="weights_to_a_power")
 def lookup_weights_to_a_power(query, key, value, sharpness):
     return softmax(key @ query) ** sharpness @ value
 
 
-@BANK.wrong_for("soft-lookup", names="softmax is taken twice")
+@BANK.wrong_for("soft-lookup", names="twice")
 def lookup_sharpened_after_softmax(query, key, value, sharpness):
     weights = softmax(key @ query)
     return softmax(sharpness * weights) @ value
 
 
-@BANK.wrong_for("soft-lookup", names="sharpness makes no difference: multiply")
+@BANK.wrong_for("soft-lookup", names="no_sharpness")
 def lookup_sharpness_added(query, key, value, sharpness):
     return softmax(key @ query + sharpness) @ value
 
 
-@BANK.wrong_for("soft-lookup", names="the best key alone")
+@BANK.wrong_for("soft-lookup", names="hard")
 def lookup_hard(query, key, value, sharpness):
     return value[np.argmax(key @ query)]
 
 
-@BANK.wrong_for("soft-lookup", names="plain mean")
+@BANK.wrong_for("soft-lookup", names="uniform")
 def lookup_mean(query, key, value, sharpness):
     return np.mean(value, axis=0)
 
 
-@BANK.wrong_for("soft-lookup", names="an axis of length 1")
+@BANK.wrong_for("soft-lookup", names="all_ones")
 def lookup_softmax_over_the_only_query(query, key, value, sharpness):
     scores = sharpness * key @ query[:, None]  # one column
     return (softmax(scores) * value).sum(axis=0)
 
 
-@BANK.wrong_for("soft-lookup", names="softmax is missing")
+@BANK.wrong_for("soft-lookup", names="no_softmax")
 def lookup_without_softmax(query, key, value, sharpness):
     return sharpness * (key @ query) @ value
 
 
-@BANK.wrong_for("soft-lookup", names="exponential is missing")
+@BANK.wrong_for("soft-lookup", names="no_exponential")
 def lookup_without_exp(query, key, value, sharpness):
     scores = sharpness * (key @ query)
     return scores / scores.sum() @ value
 
 
-@BANK.wrong_for("soft-lookup", names="sigmoids")
+@BANK.wrong_for("soft-lookup", names="sigmoid")
 def lookup_with_sigmoids(query, key, value, sharpness):
     gates = 1 / (1 + np.exp(-sharpness * (key @ query)))
     return gates @ value
 
 
-@BANK.wrong_for("soft-lookup", names="bare exponentials")
+@BANK.wrong_for("soft-lookup", names="bare")
 def lookup_without_sum(query, key, value, sharpness):
     return np.exp(sharpness * (key @ query)) @ value
 
 
-@BANK.wrong_for("soft-lookup", names="exponentials are not divided")
+@BANK.wrong_for("soft-lookup", names="no_sum")
 def lookup_maximum_without_sum(query, key, value, sharpness):
     scores = sharpness * (key @ query)
     return np.exp(scores - scores.max()) @ value
 
 
-@BANK.wrong_for("soft-lookup", names="divided by the number of items")
+@BANK.wrong_for("soft-lookup", names="by_items")
 def lookup_averages_twice(query, key, value, sharpness):
     weights = softmax(sharpness * (key @ query))
     return (weights[:, None] * value).mean(axis=0)
 
 
-@BANK.wrong_for("soft-lookup", names="cosines")
+@BANK.wrong_for("soft-lookup", names="cosine")
 def lookup_by_cosine(query, key, value, sharpness):
     unit_key = key / np.linalg.norm(key, axis=1, keepdims=True)
     return softmax(sharpness * unit_key @ (query / np.linalg.norm(query))) @ value
 
 
-@BANK.wrong_for("soft-lookup", names="squared distances")
+@BANK.wrong_for("soft-lookup", names="squared_distances")
 def lookup_by_squared_distance(query, key, value, sharpness):
     distances = ((key - query) ** 2).sum(axis=1)
     return softmax(-sharpness * distances) @ value
 
 
-@BANK.wrong_for("soft-lookup", names="scores are distances")
+@BANK.wrong_for("soft-lookup", names="distances")
 def lookup_by_distance(query, key, value, sharpness):
     return softmax(-sharpness * np.sqrt(((key - query) ** 2).sum(axis=1))) @ value
 
 
-@BANK.wrong_for("soft-lookup", names="sign of the scores is turned")
+@BANK.wrong_for("soft-lookup", names="turned")
 def lookup_sign_turned(query, key, value, sharpness):
     return softmax(-sharpness * (key @ query)) @ value
 
 
-@BANK.wrong_for("soft-lookup", names="mix the keys")
+@BANK.wrong_for("soft-lookup", names="mixed_keys")
 def lookup_mixes_keys(query, key, value, sharpness):
     return softmax(sharpness * (key @ query)) @ key
 
 
-@BANK.wrong_for("soft-lookup", names="these are the weights")
+@BANK.wrong_for("soft-lookup", names="weights_alone")
 def lookup_returns_weights(query, key, value, sharpness):
     return softmax(sharpness * (key @ query))
 
 
-@BANK.wrong_for("soft-lookup", names="subtract the largest exponent first")
+@BANK.wrong_for("soft-lookup", names="overflow")
 def lookup_without_maximum(query, key, value, sharpness):
     e = np.exp(sharpness * (key @ query))
     return e @ value / e.sum()
 
 
-@BANK.wrong_for("soft-lookup", names="NaN was set to 0")
+@BANK.wrong_for("soft-lookup", names="overflow_hidden")
 def lookup_without_maximum_nan_to_num(query, key, value, sharpness):
     e = np.exp(sharpness * (key @ query))
     return np.nan_to_num(e / e.sum()) @ value
 
 
-@BANK.wrong_for("soft-lookup", names="beyond the reach of exp")
+@BANK.wrong_for("soft-lookup", names="differs maximum")
 def lookup_clipped(query, key, value, sharpness):
     e = np.exp(np.clip(sharpness * (key @ query), -700, 700))
     return e @ value / e.sum()
 
 
-@BANK.wrong_for("soft-lookup", names="type")
+@BANK.wrong_for("soft-lookup", names="integers_like_input")
 def lookup_into_zeros_like(query, key, value, sharpness):
     result = np.zeros_like(value[0])
     weights = softmax(sharpness * (key @ query))
@@ -208,33 +208,33 @@ def lookup_into_zeros_like(query, key, value, sharpness):
     return result
 
 
-@BANK.wrong_for("soft-lookup", names="changed in place")
+@BANK.wrong_for("soft-lookup", names="in_place")
 def lookup_sharpens_the_query_in_place(query, key, value, sharpness):
     query[:] = query * sharpness
     return softmax(key @ query) @ value
 
 
-@BANK.wrong_for("soft-lookup", names="is a return missing")
+@BANK.wrong_for("soft-lookup", names="none")
 def lookup_without_return(query, key, value, sharpness):
     softmax(sharpness * (key @ query)) @ value
 
 
-@BANK.wrong_for("soft-lookup", names="a row for each item")
+@BANK.wrong_for("soft-lookup", names="raised row_for_each_item")
 def lookup_with_a_transposed_key(query, key, value, sharpness):
     return softmax(sharpness * (key.T @ query)) @ value
 
 
-@BANK.wrong_for("soft-lookup", symptom=r"the shape of result is \(1, 3\), expected \(3,\)")
+@BANK.wrong_for("soft-lookup", symptom="shape")
 def lookup_keeps_the_query_axis(query, key, value, sharpness):
     return softmax(sharpness * (query[None] @ key.T)) @ value
 
 
-@BANK.wrong_for("soft-lookup", symptom="stray comma")
+@BANK.wrong_for("soft-lookup", symptom="shape stray_comma")
 def lookup_with_a_stray_comma(query, key, value, sharpness):
     return (softmax(sharpness * (key @ query)) @ value,)
 
 
-@BANK.wrong_for("soft-lookup", symptom=r"result\[\d\] is .*, expected")
+@BANK.wrong_for("soft-lookup", symptom="differs step_by_step")
 def lookup_base_two(query, key, value, sharpness):
     e = 2 ** (sharpness * (key @ query))
     return e / e.sum() @ value
@@ -322,27 +322,27 @@ def second_half(states, wanted):
     return inputs[half:] @ read_out(inputs[:half], wanted[:half]), wanted[half:]
 
 
-@BANK.wrong_for("recall", names="fitted and scored on all steps")
+@BANK.wrong_for("recall", names="all_steps")
 def recall_on_the_steps_of_the_fit(states, wanted):
     inputs = with_ones(states)
     return squared_correlation(inputs @ read_out(inputs, wanted), wanted)
 
 
-@BANK.wrong_for("recall", names="score on the first half")
+@BANK.wrong_for("recall", names="scored_on_first")
 def recall_scored_on_the_first_half(states, wanted):
     half = len(states) // 2
     inputs = with_ones(states)[:half]
     return squared_correlation(inputs @ read_out(inputs, wanted[:half]), wanted[:half])
 
 
-@BANK.wrong_for("recall", names="score on the first half")
+@BANK.wrong_for("recall", names="scored_on_first")
 def recall_from_the_residuals_of_the_fit(states, wanted):
     half = len(states) // 2
     _, left, *_ = np.linalg.lstsq(with_ones(states)[:half], wanted[:half], rcond=None)
     return 1 - left[0] / (half * wanted[:half].var())
 
 
-@BANK.wrong_for("recall", names="second half is part of the fit")
+@BANK.wrong_for("recall", names="fitted_on_all")
 def recall_fitted_on_all(states, wanted):
     half = len(states) // 2
     inputs = with_ones(states)
@@ -350,14 +350,14 @@ def recall_fitted_on_all(states, wanted):
     return squared_correlation(predicted[half:], wanted[half:])
 
 
-@BANK.wrong_for("recall", names="fitted and scored on the second half")
+@BANK.wrong_for("recall", names="fitted_on_second")
 def recall_fitted_on_the_second_half(states, wanted):
     half = len(states) // 2
     inputs = with_ones(states)[half:]
     return squared_correlation(inputs @ read_out(inputs, wanted[half:]), wanted[half:])
 
 
-@BANK.wrong_for("recall", names="halves are swapped")
+@BANK.wrong_for("recall", names="halves_swapped")
 def recall_halves_swapped(states, wanted):
     half = len(states) // 2
     inputs = with_ones(states)
@@ -365,99 +365,99 @@ def recall_halves_swapped(states, wanted):
     return squared_correlation(predicted, wanted[:half])
 
 
-@BANK.wrong_for("recall", names="score is over all steps")
+@BANK.wrong_for("recall", names="scored_on_all")
 def recall_scored_on_all(states, wanted):
     half = len(states) // 2
     inputs = with_ones(states)
     return squared_correlation(inputs @ read_out(inputs[:half], wanted[:half]), wanted)
 
 
-@BANK.wrong_for("recall", names="even and the odd steps")
+@BANK.wrong_for("recall", names="even_and_odd")
 def recall_every_other_step(states, wanted):
     weights = read_out(with_ones(states)[::2], wanted[::2])
     return squared_correlation(with_ones(states)[1::2] @ weights, wanted[1::2])
 
 
-@BANK.wrong_for("recall", names="one too long")
+@BANK.wrong_for("recall", names="half_rounded_up")
 def recall_half_rounded_up(states, wanted):
     half = math.ceil(len(states) / 2)
     weights = read_out(with_ones(states)[:half], wanted[:half])
     return squared_correlation(with_ones(states)[half:] @ weights, wanted[half:])
 
 
-@BANK.wrong_for("recall", names="correlation is not squared")
+@BANK.wrong_for("recall", names="not_squared")
 def recall_not_squared(states, wanted):
     return np.corrcoef(*second_half(states, wanted))[0, 1]
 
 
-@BANK.wrong_for("recall", names="squared twice")
+@BANK.wrong_for("recall", names="squared_twice")
 def recall_squared_twice(states, wanted):
     return squared_correlation(*second_half(states, wanted)) ** 2
 
 
-@BANK.wrong_for("recall", names="1 - SSE / SST")
+@BANK.wrong_for("recall", names="explained")
 def recall_as_explained_variance(states, wanted):
     p, w = second_half(states, wanted)
     return 1 - ((p - w) ** 2).mean() / w.var()
 
 
-@BANK.wrong_for("recall", names="this is a mean squared error")
+@BANK.wrong_for("recall", names="squared_error")
 def recall_as_error(states, wanted):
     p, w = second_half(states, wanted)
     return np.mean((p - w) ** 2)
 
 
-@BANK.wrong_for("recall", names="root of a mean squared error")
+@BANK.wrong_for("recall", names="root_of_error")
 def recall_as_root_of_the_error(states, wanted):
     p, w = second_half(states, wanted)
     return np.sqrt(np.mean((p - w) ** 2))
 
 
-@BANK.wrong_for("recall", names="this is a covariance")
+@BANK.wrong_for("recall", names="covariance")
 def recall_as_covariance(states, wanted):
     return np.cov(*second_half(states, wanted))[0, 1]
 
 
-@BANK.wrong_for("recall", names="squared covariance")
+@BANK.wrong_for("recall", names="squared_covariance")
 def recall_as_squared_covariance(states, wanted):
     return np.cov(*second_half(states, wanted))[0, 1] ** 2
 
 
-@BANK.wrong_for("recall", names="squared cosine")
+@BANK.wrong_for("recall", names="squared_cosine")
 def recall_as_squared_cosine(states, wanted):
     p, w = second_half(states, wanted)
     return (p @ w / np.linalg.norm(p) / np.linalg.norm(w)) ** 2
 
 
-@BANK.wrong_for("recall", names="right or wrong: correlate")
+@BANK.wrong_for("recall", names="share")
 def recall_as_share_of_variance(states, wanted):
     p, w = second_half(states, wanted)
     return p.var() / w.var()
 
 
-@BANK.wrong_for("recall", names=r"2 x 2 matrix of squared correlations")
+@BANK.wrong_for("recall", names="squared_matrix")
 def recall_as_matrix(states, wanted):
     return np.corrcoef(*second_half(states, wanted)) ** 2
 
 
-@BANK.wrong_for("recall", names=r"2 x 2 matrix of correlations")
+@BANK.wrong_for("recall", names="matrix")
 def recall_as_matrix_not_squared(states, wanted):
     return np.corrcoef(*second_half(states, wanted))
 
 
-@BANK.wrong_for("recall", names="this is the prediction")
+@BANK.wrong_for("recall", names="prediction")
 def recall_returns_the_prediction(states, wanted):
     return second_half(states, wanted)[0]
 
 
-@BANK.wrong_for("recall", names="intercept is missing")
+@BANK.wrong_for("recall", names="no_intercept")
 def recall_without_intercept(states, wanted):
     half = len(states) // 2
     predicted = states[half:] @ read_out(states[:half], wanted[:half])
     return squared_correlation(predicted, wanted[half:])
 
 
-@BANK.wrong_for("recall", names="wanted keeps its own")
+@BANK.wrong_for("recall", names="centred")
 def recall_centres_the_states_only(states, wanted):
     half = len(states) // 2
     centred = states - states.mean(axis=0)
@@ -465,19 +465,19 @@ def recall_centres_the_states_only(states, wanted):
     return squared_correlation(predicted, wanted[half:])
 
 
-@BANK.wrong_for("recall", names="best single unit")
+@BANK.wrong_for("recall", names="best_unit")
 def recall_of_the_best_unit(states, wanted):
     half = len(states) // 2
     return max(squared_correlation(s, wanted[half:]) for s in states[half:].T)
 
 
-@BANK.wrong_for("recall", names="plain mean of the units")
+@BANK.wrong_for("recall", names="mean_unit")
 def recall_of_the_mean_unit(states, wanted):
     half = len(states) // 2
     return squared_correlation(states[half:].mean(axis=1), wanted[half:])
 
 
-@BANK.wrong_for("recall", names="penalty of 1")
+@BANK.wrong_for("recall", names="ridge")
 def recall_by_ridge_regression(states, wanted):
     half = len(states) // 2
     x, y = states[:half], wanted[:half]
@@ -487,7 +487,7 @@ def recall_by_ridge_regression(states, wanted):
     return squared_correlation(states[half:] @ weights, wanted[half:])
 
 
-@BANK.wrong_for("recall", names="changed in place")
+@BANK.wrong_for("recall", names="in_place")
 def recall_centres_in_place(states, wanted):
     half = len(states) // 2
     states -= states[:half].mean(axis=0)
@@ -495,37 +495,37 @@ def recall_centres_in_place(states, wanted):
     return squared_correlation(states[half:] @ weights, wanted[half:])
 
 
-@BANK.wrong_for("recall", names="is a return missing")
+@BANK.wrong_for("recall", names="none")
 def recall_without_return(states, wanted):
     recall_with_lstsq(states, wanted)
 
 
-@BANK.wrong_for("recall", names="is a number rounded")
+@BANK.wrong_for("recall", names="nearly")
 def recall_rounded(states, wanted):
     return round(recall_with_lstsq(states, wanted), 3)
 
 
-@BANK.wrong_for("recall", symptom="raised ValueError")
+@BANK.wrong_for("recall", symptom="raised halves")
 def recall_keeps_all_of_lstsq(states, wanted):
     half = len(states) // 2
     weights = np.linalg.lstsq(with_ones(states)[:half], wanted[:half], rcond=None)
     return squared_correlation(with_ones(states)[half:] @ weights, wanted[half:])
 
 
-@BANK.wrong_for("recall", names="both halves of the states")
+@BANK.wrong_for("recall", names="raised both_have_ones")
 def recall_forgets_the_ones_of_the_second_half(states, wanted):
     half = len(states) // 2
     weights = read_out(with_ones(states)[:half], wanted[:half])
     return squared_correlation(states[half:] @ weights, wanted[half:])
 
 
-@BANK.wrong_for("recall", symptom=r"result is .*, expected")
+@BANK.wrong_for("recall", symptom="differs halves")
 def recall_shuffled(states, wanted):
     order = np.random.default_rng(0).permutation(len(states))
     return recall_with_lstsq(states[order], wanted[order])
 
 
-@BANK.wrong_for("recall", symptom=r"shape of result is \(1,\)")
+@BANK.wrong_for("recall", symptom="shape")
 def recall_in_a_list(states, wanted):
     return [recall_with_lstsq(states, wanted)]
 
@@ -608,7 +608,7 @@ def chain(steps):
     return result
 
 
-@BANK.wrong_for("state-jacobian", names="order is reversed: the step of the latest")
+@BANK.wrong_for("state-jacobian", names="reversed")
 def jacobian_earliest_leftmost(w, states):
     jacobian = np.eye(len(w))
     for h in states:
@@ -616,17 +616,17 @@ def jacobian_earliest_leftmost(w, states):
     return jacobian
 
 
-@BANK.wrong_for("state-jacobian", names="w is not transposed: J")
+@BANK.wrong_for("state-jacobian", names="not_transposed")
 def jacobian_without_transpose(w, states):
     return chain([np.diag(1 - h**2) @ w for h in states])
 
 
-@BANK.wrong_for("state-jacobian", names="reversed and w is not transposed")
+@BANK.wrong_for("state-jacobian", names="reversed_not_transposed")
 def jacobian_reversed_without_transpose(w, states):
     return chain([np.diag(1 - h**2) @ w for h in states[::-1]])
 
 
-@BANK.wrong_for("state-jacobian", names="this is the transpose")
+@BANK.wrong_for("state-jacobian", names="transposed")
 def jacobian_transposed(w, states):
     jacobian = np.eye(len(w))
     for h in states:
@@ -634,47 +634,47 @@ def jacobian_transposed(w, states):
     return jacobian
 
 
-@BANK.wrong_for("state-jacobian", names="derivative of tanh is left out")
+@BANK.wrong_for("state-jacobian", names="no_derivative")
 def jacobian_of_a_linear_network(w, states):
     return np.linalg.matrix_power(w.T, len(states))
 
 
-@BANK.wrong_for("state-jacobian", names="power of w")
+@BANK.wrong_for("state-jacobian", names="power")
 def jacobian_as_a_power(w, states):
     return np.linalg.matrix_power(w, len(states))
 
 
-@BANK.wrong_for("state-jacobian", names="not 1 - h")
+@BANK.wrong_for("state-jacobian", names="one_minus_h")
 def jacobian_with_one_minus_h(w, states):
     return chain([np.diag(1 - h) @ w.T for h in states])
 
 
-@BANK.wrong_for("state-jacobian", names=r"1 - h\*\*2, not h\*\*2")
+@BANK.wrong_for("state-jacobian", names="h_squared")
 def jacobian_with_h_squared(w, states):
     return chain([np.diag(h**2) @ w.T for h in states])
 
 
-@BANK.wrong_for("state-jacobian", names="sign of the derivative is turned")
+@BANK.wrong_for("state-jacobian", names="sign_turned")
 def jacobian_with_the_sign_turned(w, states):
     return chain([np.diag(h**2 - 1) @ w.T for h in states])
 
 
-@BANK.wrong_for("state-jacobian", names="tanh is taken once more")
+@BANK.wrong_for("state-jacobian", names="tanh_again")
 def jacobian_tanh_of_the_states(w, states):
     return chain([np.diag(1 - np.tanh(h) ** 2) @ w.T for h in states])
 
 
-@BANK.wrong_for("state-jacobian", names="derivative of a sigmoid")
+@BANK.wrong_for("state-jacobian", names="sigmoid")
 def jacobian_of_sigmoids(w, states):
     return chain([np.diag(h * (1 - h)) @ w.T for h in states])
 
 
-@BANK.wrong_for("state-jacobian", names="take the derivative")
+@BANK.wrong_for("state-jacobian", names="tanh_itself")
 def jacobian_times_the_state(w, states):
     return chain([np.diag(h) @ w.T for h in states])
 
 
-@BANK.wrong_for("state-jacobian", names=r"multiplies the columns of w.T: it")
+@BANK.wrong_for("state-jacobian", names="columns")
 def jacobian_broadcast_over_columns(w, states):
     jacobian = np.eye(len(w))
     for h in states:
@@ -682,12 +682,12 @@ def jacobian_broadcast_over_columns(w, states):
     return jacobian
 
 
-@BANK.wrong_for("state-jacobian", names="columns of w.T, and the order is reversed")
+@BANK.wrong_for("state-jacobian", names="columns_reversed")
 def jacobian_broadcast_over_columns_reversed(w, states):
     return chain([w.T @ np.diag(1 - h**2) for h in states[::-1]])
 
 
-@BANK.wrong_for("state-jacobian", names="entry by entry: use")
+@BANK.wrong_for("state-jacobian", names="entry_by_entry")
 def jacobian_elementwise(w, states):
     jacobian = np.ones_like(w)
     for h in states:
@@ -695,7 +695,7 @@ def jacobian_elementwise(w, states):
     return jacobian
 
 
-@BANK.wrong_for("state-jacobian", names="entry by entry, from the identity")
+@BANK.wrong_for("state-jacobian", names="entry_by_entry_from_identity")
 def jacobian_elementwise_from_the_identity(w, states):
     jacobian = np.eye(len(w))
     for h in states:
@@ -703,12 +703,12 @@ def jacobian_elementwise_from_the_identity(w, states):
     return jacobian
 
 
-@BANK.wrong_for("state-jacobian", names="added up")
+@BANK.wrong_for("state-jacobian", names="summed")
 def jacobian_summed(w, states):
     return sum(np.diag(1 - h**2) @ w.T for h in states)
 
 
-@BANK.wrong_for("state-jacobian", names="starts from ones")
+@BANK.wrong_for("state-jacobian", names="from_ones")
 def jacobian_from_ones(w, states):
     jacobian = np.ones(w.shape)
     for h in states:
@@ -716,7 +716,7 @@ def jacobian_from_ones(w, states):
     return jacobian
 
 
-@BANK.wrong_for("state-jacobian", names="all zeros")
+@BANK.wrong_for("state-jacobian", names="zeros")
 def jacobian_from_zeros(w, states):
     jacobian = np.zeros(w.shape)
     for h in states:
@@ -724,12 +724,12 @@ def jacobian_from_zeros(w, states):
     return jacobian
 
 
-@BANK.wrong_for("state-jacobian", names="once more than there are steps")
+@BANK.wrong_for("state-jacobian", names="w_once_more")
 def jacobian_of_the_inputs_of_the_next_step(w, states):
     return w.T @ jacobian_with_diag(w, states)
 
 
-@BANK.wrong_for("state-jacobian", names="one step too many")
+@BANK.wrong_for("state-jacobian", names="first_twice")
 def jacobian_with_the_first_step_twice(w, states):
     jacobian = np.diag(1 - states[0] ** 2) @ w.T
     for h in states:
@@ -737,12 +737,12 @@ def jacobian_with_the_first_step_twice(w, states):
     return jacobian
 
 
-@BANK.wrong_for("state-jacobian", names="first state is left out")
+@BANK.wrong_for("state-jacobian", names="first_left_out")
 def jacobian_from_the_second_state(w, states):
     return jacobian_with_diag(w, states[1:])
 
 
-@BANK.wrong_for("state-jacobian", names="last state is left out")
+@BANK.wrong_for("state-jacobian", names="last_left_out")
 def jacobian_without_the_last_state(w, states):
     jacobian = np.eye(len(w))
     for t in range(len(states) - 1):
@@ -750,36 +750,36 @@ def jacobian_without_the_last_state(w, states):
     return jacobian
 
 
-@BANK.wrong_for("state-jacobian", names="step of the last state alone")
+@BANK.wrong_for("state-jacobian", names="last_alone")
 def jacobian_overwritten(w, states):
     for h in states:
         jacobian = np.diag(1 - h**2) @ w.T
     return jacobian
 
 
-@BANK.wrong_for("state-jacobian", names="step of the first state alone")
+@BANK.wrong_for("state-jacobian", names="first_alone")
 def jacobian_returned_too_early(w, states):
     for h in states:
         return np.diag(1 - h**2) @ w.T
 
 
-@BANK.wrong_for("state-jacobian", names="steps one by one")
+@BANK.wrong_for("state-jacobian", names="one_by_one")
 def jacobian_of_each_step(w, states):
     return (1 - states[:, :, None] ** 2) * w.T
 
 
-@BANK.wrong_for("state-jacobian", names="is a return missing")
+@BANK.wrong_for("state-jacobian", names="none")
 def jacobian_without_return(w, states):
     jacobian_with_diag(w, states)
 
 
-@BANK.wrong_for("state-jacobian", names="changed in place")
+@BANK.wrong_for("state-jacobian", names="in_place")
 def jacobian_derivatives_in_place(w, states):
     states **= 2
     return chain([np.diag(1 - h) @ w.T for h in states])
 
 
-@BANK.wrong_for("state-jacobian", names="a row for each step")
+@BANK.wrong_for("state-jacobian", names="raised row_for_each_step")
 def jacobian_of_columns(w, states):
     jacobian = np.eye(len(w))
     for h in states.T:
@@ -787,12 +787,12 @@ def jacobian_of_columns(w, states):
     return jacobian
 
 
-@BANK.wrong_for("state-jacobian", symptom=r"shape of result is \(\), expected \(3, 3\)")
+@BANK.wrong_for("state-jacobian", symptom="shape")
 def jacobian_norm(w, states):
     return np.linalg.norm(jacobian_with_diag(w, states))
 
 
-@BANK.wrong_for("state-jacobian", symptom=r"shape of result is \(3,\)")
+@BANK.wrong_for("state-jacobian", symptom="shape")
 def jacobian_diagonal(w, states):
     return np.diag(jacobian_with_diag(w, states))
 
@@ -849,162 +849,162 @@ def regress(kernels, y):
     return kernels @ y / kernels.sum(axis=1)
 
 
-@BANK.wrong_for("kernel-regression", names="not squared, only its size")
+@BANK.wrong_for("kernel-regression", names="size_of_distance")
 def regression_absolute_distance(x_query, x, y, bandwidth):
     distances = np.abs(x_query[:, None] - x)
     return regress(np.exp(-distances / (2 * bandwidth**2)), y)
 
 
-@BANK.wrong_for("kernel-regression", names="its sign counts")
+@BANK.wrong_for("kernel-regression", names="signed_distance")
 def regression_signed_distance(x_query, x, y, bandwidth):
     return regress(np.exp(-(x_query[:, None] - x) / (2 * bandwidth**2)), y)
 
 
-@BANK.wrong_for("kernel-regression", names="Laplace kernel")
+@BANK.wrong_for("kernel-regression", names="laplace")
 def regression_laplace(x_query, x, y, bandwidth):
     return regress(np.exp(-np.abs(x_query[:, None] - x) / bandwidth), y)
 
 
-@BANK.wrong_for("kernel-regression", names="the 2 is missing")
+@BANK.wrong_for("kernel-regression", names="no_two")
 def regression_without_two(x_query, x, y, bandwidth):
     return regress(np.exp(-(((x_query[:, None] - x) / bandwidth) ** 2)), y)
 
 
-@BANK.wrong_for("kernel-regression", names="bandwidth is not squared")
+@BANK.wrong_for("kernel-regression", names="not_squared")
 def regression_bandwidth_not_squared(x_query, x, y, bandwidth):
     return regress(np.exp(-((x_query[:, None] - x) ** 2) / (2 * bandwidth)), y)
 
 
-@BANK.wrong_for("kernel-regression", names="the 2 is squared")
+@BANK.wrong_for("kernel-regression", names="two_squared")
 def regression_two_squared(x_query, x, y, bandwidth):
     return regress(np.exp(-(((x_query[:, None] - x) / (2 * bandwidth)) ** 2)), y)
 
 
-@BANK.wrong_for("kernel-regression", names="parentheses are missing")
+@BANK.wrong_for("kernel-regression", names="no_parentheses")
 def regression_precedence(x_query, x, y, bandwidth):
     return regress(np.exp(-((x_query[:, None] - x) ** 2) / 2 * bandwidth**2), y)
 
 
-@BANK.wrong_for("kernel-regression", names="bandwidth makes no difference")
+@BANK.wrong_for("kernel-regression", names="no_bandwidth")
 def regression_without_bandwidth(x_query, x, y, bandwidth):
     return regress(np.exp(-0.5 * (x_query[:, None] - x) ** 2), y)
 
 
-@BANK.wrong_for("kernel-regression", names="exponential is missing")
+@BANK.wrong_for("kernel-regression", names="no_exponential")
 def regression_without_exp(x_query, x, y, bandwidth):
     scores = exponents(x_query, x, bandwidth)
     return scores @ y / scores.sum(axis=1)
 
 
-@BANK.wrong_for("kernel-regression", names="minus sign is missing")
+@BANK.wrong_for("kernel-regression", names="no_minus")
 def regression_without_minus(x_query, x, y, bandwidth):
     return softmax(-exponents(x_query, x, bandwidth)) @ y
 
 
-@BANK.wrong_for("kernel-regression", names="this is a box")
+@BANK.wrong_for("kernel-regression", names="box")
 def regression_box(x_query, x, y, bandwidth):
     near = np.abs(x_query[:, None] - x) < bandwidth
     return near @ y / near.sum(axis=1)
 
 
-@BANK.wrong_for("kernel-regression", names="inverse squared distances")
+@BANK.wrong_for("kernel-regression", names="inverse_squares")
 def regression_inverse_squares(x_query, x, y, bandwidth):
     return regress((x_query[:, None] - x) ** -2.0, y)
 
 
-@BANK.wrong_for("kernel-regression", names="weights are inverse distances")
+@BANK.wrong_for("kernel-regression", names="inverse_distances")
 def regression_inverse_distances(x_query, x, y, bandwidth):
     return regress(1 / abs(x_query[:, None] - x), y)
 
 
-@BANK.wrong_for("kernel-regression", names="sum over the queries")
+@BANK.wrong_for("kernel-regression", names="over_queries")
 def regression_normalised_over_queries(x_query, x, y, bandwidth):
     kernels = np.exp(exponents(x_query, x, bandwidth))
     return kernels / kernels.sum(axis=0) @ y
 
 
-@BANK.wrong_for("kernel-regression", names="sum over the whole array")
+@BANK.wrong_for("kernel-regression", names="sum_of_all")
 def regression_normalised_over_everything(x_query, x, y, bandwidth):
     kernels = np.exp(exponents(x_query, x, bandwidth))
     return kernels / kernels.sum() @ y
 
 
-@BANK.wrong_for("kernel-regression", names="not divided by their sum")
+@BANK.wrong_for("kernel-regression", names="no_sum")
 def regression_not_normalised(x_query, x, y, bandwidth):
     return np.exp(exponents(x_query, x, bandwidth)) @ y
 
 
-@BANK.wrong_for("kernel-regression", names="divided by the number of points")
+@BANK.wrong_for("kernel-regression", names="by_points")
 def regression_mean_of_products(x_query, x, y, bandwidth):
     return (np.exp(exponents(x_query, x, bandwidth)) * y).mean(axis=1)
 
 
-@BANK.wrong_for("kernel-regression", names="Gaussian densities")
+@BANK.wrong_for("kernel-regression", names="densities")
 def regression_with_densities(x_query, x, y, bandwidth):
     kernels = np.exp(exponents(x_query, x, bandwidth)) / (bandwidth * np.sqrt(2 * np.pi))
     return kernels @ y
 
 
-@BANK.wrong_for("kernel-regression", names="density of the points")
+@BANK.wrong_for("kernel-regression", names="density_of_points")
 def regression_density(x_query, x, y, bandwidth):
     kernels = np.exp(exponents(x_query, x, bandwidth)).sum(axis=1)
     return kernels / (len(x) * bandwidth * math.sqrt(2 * math.pi))
 
 
-@BANK.wrong_for("kernel-regression", names="nearest point alone")
+@BANK.wrong_for("kernel-regression", names="nearest")
 def regression_nearest(x_query, x, y, bandwidth):
     return np.array([y[np.argmin(np.abs(x - q))] for q in x_query])
 
 
-@BANK.wrong_for("kernel-regression", names="plain mean of y")
+@BANK.wrong_for("kernel-regression", names="uniform")
 def regression_mean(x_query, x, y, bandwidth):
     return [y.mean()] * len(x_query)
 
 
-@BANK.wrong_for("kernel-regression", names="straight line between neighbours")
+@BANK.wrong_for("kernel-regression", names="line")
 def regression_interpolated(x_query, x, y, bandwidth):
     order = x.argsort()
     return np.interp(x_query, x[order], y[order])
 
 
-@BANK.wrong_for("kernel-regression", names="weights mix x")
+@BANK.wrong_for("kernel-regression", names="mixed_x")
 def regression_of_x(x_query, x, y, bandwidth):
     return softmax(exponents(x_query, x, bandwidth)) @ x
 
 
-@BANK.wrong_for("kernel-regression", names="read off at x")
+@BANK.wrong_for("kernel-regression", names="at_x")
 def regression_at_the_data(x_query, x, y, bandwidth):
     return softmax(exponents(x, x, bandwidth)) @ y
 
 
-@BANK.wrong_for("kernel-regression", names="these are the weights")
+@BANK.wrong_for("kernel-regression", names="weights_alone")
 def regression_weights(x_query, x, y, bandwidth):
     return softmax(exponents(x_query, x, bandwidth))
 
 
-@BANK.wrong_for("kernel-regression", names="0 / 0 is NaN")
+@BANK.wrong_for("kernel-regression", names="far_nan")
 def regression_naive(x_query, x, y, bandwidth):
     return regress(np.exp(exponents(x_query, x, bandwidth)), y)
 
 
-@BANK.wrong_for("kernel-regression", names="0 / 0 is NaN: subtract from each row")
+@BANK.wrong_for("kernel-regression", names="far_nan")
 def regression_with_one_maximum(x_query, x, y, bandwidth):
     powers = exponents(x_query, x, bandwidth)
     return regress(np.exp(powers - powers.max()), y)
 
 
-@BANK.wrong_for("kernel-regression", names="small number in the denominator")
+@BANK.wrong_for("kernel-regression", names="far_zero")
 def regression_with_epsilon(x_query, x, y, bandwidth):
     kernels = np.exp(exponents(x_query, x, bandwidth))
     return kernels @ y / (kernels.sum(axis=1) + 1e-8)
 
 
-@BANK.wrong_for("kernel-regression", names="or nan_to_num")
+@BANK.wrong_for("kernel-regression", names="far_zero")
 def regression_with_nan_to_num(x_query, x, y, bandwidth):
     return np.nan_to_num(regress(np.exp(exponents(x_query, x, bandwidth)), y))
 
 
-@BANK.wrong_for("kernel-regression", names="mean of y takes its place")
+@BANK.wrong_for("kernel-regression", names="far_mean")
 def regression_falls_back_to_the_mean(x_query, x, y, bandwidth):
     kernels = np.exp(exponents(x_query, x, bandwidth))
     total = kernels.sum(axis=1)
@@ -1012,13 +1012,13 @@ def regression_falls_back_to_the_mean(x_query, x, y, bandwidth):
     return np.where(total == 0, y.mean(), kernels @ y / safe)
 
 
-@BANK.wrong_for("kernel-regression", names="mean of y takes its place")
+@BANK.wrong_for("kernel-regression", names="far_mean")
 def regression_clipped(x_query, x, y, bandwidth):
     # The clipped exponents of a far query are all the same.
     return regress(np.exp(np.clip(exponents(x_query, x, bandwidth), -700, 0)), y)
 
 
-@BANK.wrong_for("kernel-regression", names="array made with their type")
+@BANK.wrong_for("kernel-regression", names="integers_like_input")
 def regression_into_integers(x_query, x, y, bandwidth):
     result = np.zeros_like(x_query)
     for i, weights in enumerate(softmax(exponents(x_query, x, bandwidth))):
@@ -1026,29 +1026,29 @@ def regression_into_integers(x_query, x, y, bandwidth):
     return result
 
 
-@BANK.wrong_for("kernel-regression", names="small one added")
+@BANK.wrong_for("kernel-regression", names="nearly")
 def regression_with_visible_epsilon(x_query, x, y, bandwidth):
     kernels = np.exp(exponents(x_query, x, bandwidth))
     return kernels @ y / (kernels.sum(axis=1) + 1e-3)
 
 
-@BANK.wrong_for("kernel-regression", names="is a return missing")
+@BANK.wrong_for("kernel-regression", names="none")
 def regression_without_return(x_query, x, y, bandwidth):
     regression_by_softmax(x_query, x, y, bandwidth)
 
 
-@BANK.wrong_for("kernel-regression", names="Every query meets every point")
+@BANK.wrong_for("kernel-regression", names="raised every_point")
 def regression_without_a_new_axis(x_query, x, y, bandwidth):
     kernels = np.exp(-((x_query - x) ** 2) / (2 * bandwidth**2))
     return kernels @ y / kernels.sum()
 
 
-@BANK.wrong_for("kernel-regression", symptom=r"shape of result is \(5, 1\)")
+@BANK.wrong_for("kernel-regression", symptom="shape")
 def regression_as_a_column(x_query, x, y, bandwidth):
     return softmax(exponents(x_query, x, bandwidth)) @ y[:, None]
 
 
-@BANK.wrong_for("kernel-regression", symptom=r"result\[\d\] is .*, expected")
+@BANK.wrong_for("kernel-regression", symptom="differs row")
 def regression_epanechnikov(x_query, x, y, bandwidth):
     kernels = np.maximum(1 + 2 * exponents(x_query, x, 3 * bandwidth), 0)
     return regress(kernels, y)
@@ -1111,77 +1111,77 @@ def pairs(query, key, w_query, w_key):
     return (query @ w_query)[:, None] + key @ w_key
 
 
-@BANK.wrong_for("additive-scores", names="tanh is missing")
+@BANK.wrong_for("additive-scores", names="no_tanh")
 def additive_scores_without_tanh(query, key, w_query, w_key, w_score):
     return pairs(query, key, w_query, w_key) @ w_score
 
 
-@BANK.wrong_for("additive-scores", names="tanh comes after w_score")
+@BANK.wrong_for("additive-scores", names="tanh_late")
 def additive_scores_tanh_last(query, key, w_query, w_key, w_score):
     return np.tanh(pairs(query, key, w_query, w_key) @ w_score)
 
 
-@BANK.wrong_for("additive-scores", names="tanh is taken twice")
+@BANK.wrong_for("additive-scores", names="tanh_twice")
 def additive_scores_tanh_twice(query, key, w_query, w_key, w_score):
     return np.tanh(np.tanh(pairs(query, key, w_query, w_key)) @ w_score)
 
 
-@BANK.wrong_for("additive-scores", names="multiplied: add them")
+@BANK.wrong_for("additive-scores", names="multiplied")
 def additive_scores_multiplies(query, key, w_query, w_key, w_score):
     return np.tanh((query @ w_query)[:, None] * (key @ w_key)) @ w_score
 
 
-@BANK.wrong_for("additive-scores", names="key is subtracted")
+@BANK.wrong_for("additive-scores", names="subtracted")
 def additive_scores_subtracts(query, key, w_query, w_key, w_score):
     return np.tanh((query @ w_query)[:, None] - key @ w_key) @ w_score
 
 
-@BANK.wrong_for("additive-scores", names="of query and key one by one")
+@BANK.wrong_for("additive-scores", names="one_by_one")
 def additive_scores_two_tanhs(query, key, w_query, w_key, w_score):
     return (np.tanh(query @ w_query)[:, None] + np.tanh(key @ w_key)) @ w_score
 
 
-@BANK.wrong_for("additive-scores", names="tanh is taken of the key alone")
+@BANK.wrong_for("additive-scores", names="tanh_of_key")
 def additive_scores_tanh_of_the_key(query, key, w_query, w_key, w_score):
     return ((query @ w_query)[:, None] + np.tanh(key @ w_key)) @ w_score
 
 
-@BANK.wrong_for("additive-scores", names="tanh is taken of the query alone")
+@BANK.wrong_for("additive-scores", names="tanh_of_query")
 def additive_scores_tanh_of_the_query(query, key, w_query, w_key, w_score):
     return (np.tanh(query @ w_query)[:, None] + key @ w_key) @ w_score
 
 
-@BANK.wrong_for("additive-scores", names="this is the transpose")
+@BANK.wrong_for("additive-scores", names="transposed")
 def additive_scores_keys_as_rows(query, key, w_query, w_key, w_score):
     return np.tanh(query @ w_query + (key @ w_key)[:, None]) @ w_score
 
 
-@BANK.wrong_for("additive-scores", names="weights already")
+@BANK.wrong_for("additive-scores", names="weights_already")
 def additive_scores_after_softmax(query, key, w_query, w_key, w_score):
     return softmax(additive_scores_by_broadcasting(query, key, w_query, w_key, w_score))
 
 
-@BANK.wrong_for("additive-scores", names="weights already")
+@BANK.wrong_for("additive-scores", names="weights_already")
 def additive_scores_weights_of_the_package(query, key, w_query, w_key, w_score):
     return attnbook.additive_attention(query, key, key, w_query, w_key, w_score).weights
 
 
-@BANK.wrong_for("additive-scores", names=r"divided by sqrt\(hidden\)")
+@BANK.wrong_for("additive-scores", names="by_root_of_hidden")
 def additive_scores_scaled_by_hidden(query, key, w_query, w_key, w_score):
     return np.tanh(pairs(query, key, w_query, w_key)) @ w_score / np.sqrt(len(w_score))
 
 
-@BANK.wrong_for("additive-scores", names=r"divided by sqrt\(d_k\)")
+@BANK.wrong_for("additive-scores", names="by_root_of_d_k")
 def additive_scores_scaled_by_key_size(query, key, w_query, w_key, w_score):
     return np.tanh(pairs(query, key, w_query, w_key)) @ w_score / np.sqrt(key.shape[-1])
 
 
-@BANK.wrong_for("additive-scores", names="number of hidden units")
+@BANK.wrong_for("additive-scores", names="by_hidden")
 def additive_scores_mean(query, key, w_query, w_key, w_score):
     return (np.tanh(pairs(query, key, w_query, w_key)) * w_score).mean(axis=-1)
 
 
-@BANK.wrong_for("additive-scores", names="ReLU")
+@BANK.wrong_for("additive-scores", names="relu")
 def additive_scores_relu(query, key, w_query, w_key, w_score):
     return np.maximum(pairs(query, key, w_query, w_key), 0) @ w_score
 
@@ -1191,108 +1191,108 @@ def additive_scores_sigmoid(query, key, w_query, w_key, w_score):
     return 1 / (1 + np.exp(-pairs(query, key, w_query, w_key))) @ w_score
 
 
-@BANK.wrong_for("additive-scores", names="hidden units are summed")
+@BANK.wrong_for("additive-scores", names="sum_of_hidden")
 def additive_scores_sum_of_units(query, key, w_query, w_key, w_score):
     return np.tanh(pairs(query, key, w_query, w_key)).sum(axis=-1)
 
 
-@BANK.wrong_for("additive-scores", names="mean of the hidden units")
+@BANK.wrong_for("additive-scores", names="mean_of_hidden")
 def additive_scores_mean_of_units(query, key, w_query, w_key, w_score):
     return np.tanh(pairs(query, key, w_query, w_key)).mean(axis=-1)
 
 
-@BANK.wrong_for("additive-scores", names="inside of the tanh")
+@BANK.wrong_for("additive-scores", names="inside")
 def additive_scores_score_inside(query, key, w_query, w_key, w_score):
     return np.tanh(pairs(query, key, w_query, w_key) * w_score).sum(axis=-1)
 
 
-@BANK.wrong_for("additive-scores", names="these are the hidden units")
+@BANK.wrong_for("additive-scores", names="hidden_units")
 def additive_scores_hidden_units(query, key, w_query, w_key, w_score):
     return np.tanh(pairs(query, key, w_query, w_key))
 
 
-@BANK.wrong_for("additive-scores", names="dot product of the projections")
+@BANK.wrong_for("additive-scores", names="dot_product")
 def additive_scores_dot_product(query, key, w_query, w_key, w_score):
     return (query @ w_query) @ (key @ w_key).T
 
 
-@BANK.wrong_for("additive-scores", names="dot product of two tanhs")
+@BANK.wrong_for("additive-scores", names="dot_of_tanhs")
 def additive_scores_dot_product_of_tanhs(query, key, w_query, w_key, w_score):
     return np.tanh(query @ w_query) @ np.tanh(key @ w_key).T
 
 
-@BANK.wrong_for("additive-scores", names="w_query and w_key are swapped")
+@BANK.wrong_for("additive-scores", names="swapped")
 def additive_scores_swapped_matrices(query, key, w_key, w_query, w_score):
     return np.tanh(pairs(query, key, w_query, w_key)) @ w_score
 
 
-@BANK.wrong_for("additive-scores", names="w_query and w_key are swapped")
+@BANK.wrong_for("additive-scores", names="swapped")
 def additive_scores_concatenated_key_first(query, key, w_query, w_key, w_score):
     w = np.vstack([w_query, w_key])
     return [[np.tanh(np.hstack([k, q]) @ w) @ w_score for k in key] for q in query]
 
 
-@BANK.wrong_for("additive-scores", names="both projected by w_query")
+@BANK.wrong_for("additive-scores", names="w_query_twice")
 def additive_scores_with_one_matrix(query, key, w_query, w_key, w_score):
     return np.tanh(pairs(query, key, w_query, w_query)) @ w_score
 
 
-@BANK.wrong_for("additive-scores", names="both projected by w_key")
+@BANK.wrong_for("additive-scores", names="w_key_twice")
 def additive_scores_with_the_other_matrix(query, key, w_query, w_key, w_score):
     return np.tanh(pairs(query, key, w_key, w_key)) @ w_score
 
 
-@BANK.wrong_for("additive-scores", names="scored against the queries")
+@BANK.wrong_for("additive-scores", names="query_twice")
 def additive_scores_of_queries(query, key, w_query, w_key, w_score):
     return np.tanh((query @ w_query)[:, None] + query @ w_key) @ w_score
 
 
-@BANK.wrong_for("additive-scores", names="key makes no difference")
+@BANK.wrong_for("additive-scores", names="no_key")
 def additive_scores_without_key(query, key, w_query, w_key, w_score):
     return np.tile((np.tanh(query @ w_query) @ w_score)[:, None], len(key))
 
 
-@BANK.wrong_for("additive-scores", names="query makes no difference")
+@BANK.wrong_for("additive-scores", names="no_query")
 def additive_scores_without_query(query, key, w_query, w_key, w_score):
     return np.tile(np.tanh(key @ w_key) @ w_score, (len(query), 1))
 
 
-@BANK.wrong_for("additive-scores", names="sign is turned")
+@BANK.wrong_for("additive-scores", names="turned")
 def additive_scores_as_a_loss(query, key, w_query, w_key, w_score):
     return -np.tanh(pairs(query, key, w_query, w_key)) @ w_score
 
 
-@BANK.wrong_for("additive-scores", names="belongs to the softmax")
+@BANK.wrong_for("additive-scores", names="minus_largest")
 def additive_scores_minus_the_largest(query, key, w_query, w_key, w_score):
     scores = additive_scores_by_broadcasting(query, key, w_query, w_key, w_score)
     return scores - scores.max(axis=-1, keepdims=True)
 
 
-@BANK.wrong_for("additive-scores", names="give the queries an axis")
+@BANK.wrong_for("additive-scores", names="raised every_key")
 def additive_scores_without_a_new_axis(query, key, w_query, w_key, w_score):
     return np.tanh(query @ w_query + key @ w_key) @ w_score
 
 
-@BANK.wrong_for("additive-scores", names="is a return missing")
+@BANK.wrong_for("additive-scores", names="none")
 def additive_scores_without_return(query, key, w_query, w_key, w_score):
     additive_scores_by_broadcasting(query, key, w_query, w_key, w_score)
 
 
-@BANK.wrong_for("additive-scores", symptom="raised ValueError")
+@BANK.wrong_for("additive-scores", symptom="raised every_key")
 def additive_scores_added_before_the_projection(query, key, w_query, w_key, w_score):
     return np.tanh((query + key) @ w_query) @ w_score
 
 
-@BANK.wrong_for("additive-scores", names="which matrix belongs to which")
+@BANK.wrong_for("additive-scores", names="raised which_matrix")
 def additive_scores_matrices_of_another_library(query, key, w_query, w_key, w_score):
     return np.tanh((query @ w_query.T)[:, None] + key @ w_key.T) @ w_score
 
 
-@BANK.wrong_for("additive-scores", symptom=r"shape of result is \(3, 5, 1\)")
+@BANK.wrong_for("additive-scores", symptom="shape")
 def additive_scores_keeps_the_last_axis(query, key, w_query, w_key, w_score):
     return np.tanh(pairs(query, key, w_query, w_key)) @ w_score[:, None]
 
 
-@BANK.wrong_for("additive-scores", symptom=r"result\[\d, \d\] is .*, expected")
+@BANK.wrong_for("additive-scores", symptom="differs entry")
 def additive_scores_with_arctan(query, key, w_query, w_key, w_score):
     return np.arctan(pairs(query, key, w_query, w_key)) @ w_score

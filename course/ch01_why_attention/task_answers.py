@@ -46,18 +46,18 @@ def lines_in_float32(x_query, x, y, bandwidth):
     return my + (w @ (x * y) - mx * my) / (w @ x**2 - mx**2) * (x_query - mx)
 
 
-@BANK.wrong_for("local-lines", names="weighted average of y")
+@BANK.wrong_for("local-lines", names="average")
 def lines_as_average(x_query, x, y, bandwidth):
     w = np.exp(-((x_query[:, None] - x) ** 2) / (2 * bandwidth**2))
     return (w @ y) / w.sum(axis=1)
 
 
-@BANK.wrong_for("local-lines", names="one line for all points")
+@BANK.wrong_for("local-lines", names="one_line")
 def lines_without_weights(x_query, x, y, bandwidth):
     return np.polyval(np.polyfit(x, y, 1), x_query)
 
 
-@BANK.wrong_for("local-lines", names="as np.polyfit squares")
+@BANK.wrong_for("local-lines", names="no_two")
 def lines_by_polyfit_with_weights(x_query, x, y, bandwidth):
     result = []
     for q in x_query:
@@ -66,7 +66,7 @@ def lines_by_polyfit_with_weights(x_query, x, y, bandwidth):
     return np.array(result)
 
 
-@BANK.wrong_for("local-lines", names="the bandwidth itself")
+@BANK.wrong_for("local-lines", names="plain_bandwidth")
 def lines_with_plain_bandwidth(x_query, x, y, bandwidth):
     d = x - x_query[:, None]
     w = np.exp(-(d**2) / (2 * bandwidth))
@@ -74,7 +74,7 @@ def lines_with_plain_bandwidth(x_query, x, y, bandwidth):
     return (s2 * (w @ y) - s1 * (w * d * y).sum(1)) / (s0 * s2 - s1**2)
 
 
-@BANK.wrong_for("local-lines", names="not with its square")
+@BANK.wrong_for("local-lines", names="not_squared")
 def lines_with_laplace(x_query, x, y, bandwidth):
     d = x - x_query[:, None]
     w = np.exp(-np.abs(d) / bandwidth)
@@ -82,7 +82,7 @@ def lines_with_laplace(x_query, x, y, bandwidth):
     return (s2 * (w @ y) - s1 * (w * d * y).sum(1)) / (s0 * s2 - s1**2)
 
 
-@BANK.wrong_for("local-lines", names="each line at 0")
+@BANK.wrong_for("local-lines", names="at_zero")
 def lines_intercepts(x_query, x, y, bandwidth):
     result = []
     for q in x_query:
@@ -91,7 +91,7 @@ def lines_intercepts(x_query, x, y, bandwidth):
     return np.array(result)
 
 
-@BANK.wrong_for("local-lines", names="these are the slopes")
+@BANK.wrong_for("local-lines", names="slopes")
 def lines_slopes(x_query, x, y, bandwidth):
     result = []
     for q in x_query:
@@ -100,21 +100,21 @@ def lines_slopes(x_query, x, y, bandwidth):
     return np.array(result)
 
 
-@BANK.wrong_for("local-lines", names="slope has the wrong sign")
+@BANK.wrong_for("local-lines", names="sign_of_slope")
 def lines_wrong_step(x_query, x, y, bandwidth):
     w = attnbook.softmax(-((x_query[:, None] - x) ** 2) / (2 * bandwidth**2))
     mx, my = w @ x, w @ y
     return my - (w @ (x * y) - mx * my) / (w @ x**2 - mx**2) * (x_query - mx)
 
 
-@BANK.wrong_for("local-lines", symptom="Fit a line around")
+@BANK.wrong_for("local-lines", symptom="differs line_around")
 def lines_weights_not_normalised(x_query, x, y, bandwidth):
     w = np.exp(-((x_query[:, None] - x) ** 2) / (2 * bandwidth**2))
     mx, my = w @ x, w @ y
     return my + (w @ (x * y) - mx * my) / (w @ x**2 - mx**2) * (x_query - mx)
 
 
-@BANK.wrong_for("local-lines", symptom="returned None")
+@BANK.wrong_for("local-lines", symptom="none")
 def lines_without_return(x_query, x, y, bandwidth):
     w = attnbook.softmax(-((x_query[:, None] - x) ** 2) / (2 * bandwidth**2))
     w @ y
@@ -130,21 +130,21 @@ def lines_by_solve(x_query, x, y, bandwidth):
     return tuple(slope * x_query + at_zero)
 
 
-@BANK.wrong_for("local-lines", names="step is taken from 0")
+@BANK.wrong_for("local-lines", names="step_from_zero")
 def lines_without_mean(x_query, x, y, bandwidth):
     w = attnbook.softmax(-((x_query[:, None] - x) ** 2) / (2 * bandwidth**2))
     mx, my = w @ x, w @ y
     return my + (w @ (x * y) - mx * my) / (w @ x**2 - mx**2) * x_query
 
 
-@BANK.wrong_for("local-lines", names="sum to 1 over the queries")
+@BANK.wrong_for("local-lines", names="over_queries")
 def lines_wrong_axis(x_query, x, y, bandwidth):
     w = attnbook.softmax(-((x_query[:, None] - x) ** 2) / (2 * bandwidth**2), axis=0)
     mx, my = w @ x, w @ y
     return my + (w @ (x * y) - mx * my) / (w @ x**2 - mx**2) * (x_query - mx)
 
 
-@BANK.wrong_for("local-lines", symptom="Fit a line around")
+@BANK.wrong_for("local-lines", symptom="differs line_around")
 def lines_flat_beyond_the_ends(x_query, x, y, bandwidth):
     q = np.clip(x_query, x.min(), x.max())
     w = attnbook.softmax(-((q[:, None] - x) ** 2) / (2 * bandwidth**2))
@@ -176,7 +176,7 @@ def errors_by_formula(x, y, bandwidths):
     return np.mean(((full - y) / (1 - 1 / w.sum(axis=-1))) ** 2, axis=-1)
 
 
-@BANK.wrong_for("loo-errors", names="helps to predict itself")
+@BANK.wrong_for("loo-errors", names="own_point")
 def errors_nothing_left_out(x, y, bandwidths):
     out = []
     for b in bandwidths:
@@ -185,7 +185,7 @@ def errors_nothing_left_out(x, y, bandwidths):
     return np.array(out)
 
 
-@BANK.wrong_for("loo-errors", names="sum to less than 1")
+@BANK.wrong_for("loo-errors", names="sum_below_one")
 def errors_zero_after_softmax(x, y, bandwidths):
     out = []
     for b in bandwidths:
@@ -195,7 +195,7 @@ def errors_zero_after_softmax(x, y, bandwidths):
     return np.array(out)
 
 
-@BANK.wrong_for("loo-errors", names="roots of the mean squared")
+@BANK.wrong_for("loo-errors", names="roots")
 def errors_rmse(x, y, bandwidths):
     out = []
     for b in bandwidths:
@@ -204,7 +204,7 @@ def errors_rmse(x, y, bandwidths):
     return np.array(out)
 
 
-@BANK.wrong_for("loo-errors", names="sums of squares")
+@BANK.wrong_for("loo-errors", names="sums")
 def errors_sum(x, y, bandwidths):
     out = []
     for b in bandwidths:
@@ -213,7 +213,7 @@ def errors_sum(x, y, bandwidths):
     return np.array(out)
 
 
-@BANK.wrong_for("loo-errors", names="mean absolute errors")
+@BANK.wrong_for("loo-errors", names="absolute")
 def errors_absolute(x, y, bandwidths):
     out = []
     for b in bandwidths:
@@ -222,7 +222,7 @@ def errors_absolute(x, y, bandwidths):
     return np.array(out)
 
 
-@BANK.wrong_for("loo-errors", names="the 2 is missing")
+@BANK.wrong_for("loo-errors", names="no_two")
 def errors_without_two(x, y, bandwidths):
     out = []
     for b in bandwidths:
@@ -231,7 +231,7 @@ def errors_without_two(x, y, bandwidths):
     return np.array(out)
 
 
-@BANK.wrong_for("loo-errors", names="divided by 2 bandwidth")
+@BANK.wrong_for("loo-errors", names="plain_bandwidth")
 def errors_plain_bandwidth(x, y, bandwidths):
     out = []
     for b in bandwidths:
@@ -240,7 +240,7 @@ def errors_plain_bandwidth(x, y, bandwidths):
     return np.array(out)
 
 
-@BANK.wrong_for("loo-errors", symptom="shape of result is")
+@BANK.wrong_for("loo-errors", symptom="shape")
 def errors_best_only(x, y, bandwidths):
     out = []
     for b in bandwidths:
@@ -249,7 +249,7 @@ def errors_best_only(x, y, bandwidths):
     return bandwidths[np.argmin(out)]
 
 
-@BANK.wrong_for("loo-errors", symptom="nan|NaN")
+@BANK.wrong_for("loo-errors", symptom="not_finite all_the_others")
 def errors_masked_with_nan(x, y, bandwidths):
     out = []
     for b in bandwidths:
@@ -259,7 +259,7 @@ def errors_masked_with_nan(x, y, bandwidths):
     return np.array(out)
 
 
-@BANK.wrong_for("loo-errors", names="divided by one less")
+@BANK.wrong_for("loo-errors", names="one_less")
 def errors_unbiased(x, y, bandwidths):
     out = []
     for b in bandwidths:
@@ -268,7 +268,7 @@ def errors_unbiased(x, y, bandwidths):
     return np.array(out)
 
 
-@BANK.wrong_for("loo-errors", names="not squared")
+@BANK.wrong_for("loo-errors", names="distance")
 def errors_distance(x, y, bandwidths):
     out = []
     for b in bandwidths:
@@ -298,28 +298,28 @@ def weight_by_einsum(query, key, sharpness):
     return np.einsum("sii->s", w) / len(query)
 
 
-@BANK.wrong_for("sharp-enough", names="means over all weights")
+@BANK.wrong_for("sharp-enough", names="all_weights")
 def weight_mean_of_all(query, key, sharpness):
     return np.array([attnbook.softmax(s * query @ key.T).mean() for s in sharpness])
 
 
-@BANK.wrong_for("sharp-enough", names="largest weights")
+@BANK.wrong_for("sharp-enough", names="largest")
 def weight_largest(query, key, sharpness):
     return np.array([attnbook.softmax(s * query @ key.T).max(axis=1).mean() for s in sharpness])
 
 
-@BANK.wrong_for("sharp-enough", names="how often the own key wins")
+@BANK.wrong_for("sharp-enough", names="wins")
 def weight_hits(query, key, sharpness):
     hit = (query @ key.T).argmax(axis=1) == np.arange(len(query))
     return np.array([hit.mean() for _ in sharpness])
 
 
-@BANK.wrong_for("sharp-enough", names="divided by the sharpness")
+@BANK.wrong_for("sharp-enough", names="by_sharpness")
 def weight_as_temperature(query, key, sharpness):
     return np.array([np.diag(attnbook.softmax(query @ key.T / s)).mean() for s in sharpness])
 
 
-@BANK.wrong_for("sharp-enough", names=r"divided by sqrt\(d_k\)")
+@BANK.wrong_for("sharp-enough", names="scaled")
 def weight_with_scale(query, key, sharpness):
     own = []
     for s in sharpness:
@@ -327,14 +327,14 @@ def weight_with_scale(query, key, sharpness):
     return np.array(own)
 
 
-@BANK.wrong_for("sharp-enough", names="over the queries")
+@BANK.wrong_for("sharp-enough", names="over_queries")
 def weight_wrong_axis(query, key, sharpness):
     return np.array(
         [np.diag(attnbook.softmax(s * query @ key.T, axis=0)).mean() for s in sharpness]
     )
 
 
-@BANK.wrong_for("sharp-enough", names="these are sums")
+@BANK.wrong_for("sharp-enough", names="sums")
 def weight_sum(query, key, sharpness):
     return np.array([np.trace(attnbook.softmax(s * query @ key.T)) for s in sharpness])
 
@@ -344,12 +344,12 @@ def weight_median(query, key, sharpness):
     return np.array([np.median(np.diag(attnbook.softmax(s * query @ key.T))) for s in sharpness])
 
 
-@BANK.wrong_for("sharp-enough", symptom="shape of mean_weight is")
+@BANK.wrong_for("sharp-enough", symptom="shape")
 def weight_not_averaged(query, key, sharpness):
     return np.array([np.diag(attnbook.softmax(s * query @ key.T)) for s in sharpness])
 
 
-@BANK.wrong_for("sharp-enough", symptom="is a number rounded")
+@BANK.wrong_for("sharp-enough", symptom="nearly")
 def weight_rounded(query, key, sharpness):
     own = [np.diag(attnbook.softmax(s * query @ key.T)).mean() for s in sharpness]
     return np.round(own, 2)

@@ -70,178 +70,178 @@ def split_with_the_package(x, num_heads):
 # split-heads: wrong
 
 
-@BANK.wrong_for("split-heads", names="reshape straight to the final shape")
+@BANK.wrong_for("split-heads", names="straight")
 def split_without_transpose(x, num_heads):
     batch, length, d_model = x.shape
     return x.reshape(batch, num_heads, length, d_model // num_heads)
 
 
-@BANK.wrong_for("split-heads", names="leave the heads after the length")
+@BANK.wrong_for("split-heads", names="heads_after_length")
 def split_without_moving_heads(x, num_heads):
     return x.reshape(*x.shape[:2], num_heads, -1)
 
 
-@BANK.wrong_for("split-heads", names="every num_heads-th feature")
+@BANK.wrong_for("split-heads", names="every_few")
 def split_interleaved(x, num_heads):
     return np.stack([x[:, :, h::num_heads] for h in range(num_heads)], axis=1)
 
 
-@BANK.wrong_for("split-heads", names="every num_heads-th feature")
+@BANK.wrong_for("split-heads", names="every_few")
 def split_heads_last_in_the_reshape(x, num_heads):
     batch, length, d_model = x.shape
     return x.reshape(batch, length, d_model // num_heads, num_heads).transpose(0, 3, 1, 2)
 
 
-@BANK.wrong_for("split-heads", names="num_heads and head_dim swapped")
+@BANK.wrong_for("split-heads", names="sizes_swapped")
 def split_into_head_dim_heads(x, num_heads):
     batch, length, d_model = x.shape
     return x.reshape(batch, length, d_model // num_heads, num_heads).transpose(0, 2, 1, 3)
 
 
-@BANK.wrong_for("split-heads", names="swapped, and each head gets every few features")
+@BANK.wrong_for("split-heads", names="sizes_swapped_every_few")
 def split_moving_the_last_axis(x, num_heads):
     batch, length, _ = x.shape
     return np.moveaxis(x.reshape(batch, length, num_heads, -1), -1, 1)
 
 
-@BANK.wrong_for("split-heads", names="heads before the batch")
+@BANK.wrong_for("split-heads", names="heads_first")
 def split_into_a_list(x, num_heads):
     return np.split(x, num_heads, axis=-1)
 
 
-@BANK.wrong_for("split-heads", names="heads last")
+@BANK.wrong_for("split-heads", names="heads_last")
 def split_stacked_last(x, num_heads):
     return np.stack(np.split(x, num_heads, axis=2), axis=-1)
 
 
-@BANK.wrong_for("split-heads", names="heads with the batch instead")
+@BANK.wrong_for("split-heads", names="heads_and_batch")
 def split_swapping_the_batch(x, num_heads):
     batch, length, _ = x.shape
     return x.reshape(batch, length, num_heads, -1).swapaxes(0, 2)
 
 
-@BANK.wrong_for("split-heads", names="second axis for the batch")
+@BANK.wrong_for("split-heads", names="batch_second")
 def split_length_first(x, num_heads):
     length, batch, _ = x.shape
     return x.reshape(length, batch, num_heads, -1).transpose(1, 2, 0, 3)
 
 
-@BANK.wrong_for("split-heads", names="length to the end")
+@BANK.wrong_for("split-heads", names="length_last")
 def split_like_keys(x, num_heads):
     batch, length, _ = x.shape
     return x.reshape(batch, length, num_heads, -1).transpose(0, 2, 3, 1)
 
 
-@BANK.wrong_for("split-heads", names=r"as \.T does")
+@BANK.wrong_for("split-heads", names="reversed_axes")
 def split_all_reversed(x, num_heads):
     return x.reshape(*x.shape[:2], num_heads, -1).T
 
 
-@BANK.wrong_for("split-heads", names="swap length and features first")
+@BANK.wrong_for("split-heads", names="features_first")
 def split_after_transpose(x, num_heads):
     batch, length, d_model = x.shape
     return x.transpose(0, 2, 1).reshape(batch, num_heads, length, d_model // num_heads)
 
 
-@BANK.wrong_for("split-heads", names="merge heads and batch")
+@BANK.wrong_for("split-heads", names="batch_merged")
 def split_into_the_batch(x, num_heads):
     batch, length, d_model = x.shape
     heads = x.reshape(batch, length, num_heads, -1).swapaxes(1, 2)
     return heads.reshape(batch * num_heads, length, d_model // num_heads)
 
 
-@BANK.wrong_for("split-heads", names="merge heads and batch into one axis, and by a reshape")
+@BANK.wrong_for("split-heads", names="batch_merged_torn")
 def split_into_the_batch_by_reshape(x, num_heads):
     batch, length, d_model = x.shape
     return x.reshape(batch * num_heads, length, d_model // num_heads)
 
 
-@BANK.wrong_for("split-heads", names="the heads first: give them")
+@BANK.wrong_for("split-heads", names="batch_merged_last")
 def split_concatenated(x, num_heads):
     return np.concatenate(np.split(x, num_heads, axis=2), axis=0)
 
 
-@BANK.wrong_for("split-heads", names="merge heads and length")
+@BANK.wrong_for("split-heads", names="length_merged")
 def split_into_the_length(x, num_heads):
     return np.concatenate(np.split(x, num_heads, axis=2), axis=1)
 
 
-@BANK.wrong_for("split-heads", names="copy the whole of x")
+@BANK.wrong_for("split-heads", names="copies")
 def split_by_copies(x, num_heads):
     return np.stack([x] * num_heads, axis=1)
 
 
-@BANK.wrong_for("split-heads", names="is your return inside the loop")
+@BANK.wrong_for("split-heads", names="last_alone")
 def split_overwritten(x, num_heads):
     for head in np.split(x, num_heads, axis=2):  # noqa: B007 - that is the mistake
         pass
     return head
 
 
-@BANK.wrong_for("split-heads", names="one head alone")
+@BANK.wrong_for("split-heads", names="one_alone")
 def split_returning_from_the_loop(x, num_heads):
     size = x.shape[2] // num_heads
     for h in range(num_heads):
         return x[:, :, h * size : (h + 1) * size]
 
 
-@BANK.wrong_for("split-heads", names="the first head_dim features")
+@BANK.wrong_for("split-heads", names="first_features")
 def split_without_an_offset(x, num_heads):
     size = x.shape[-1] // num_heads
     return np.stack([x[..., :size] for _ in range(num_heads)], axis=1)
 
 
-@BANK.wrong_for("split-heads", names="first sequence alone")
+@BANK.wrong_for("split-heads", names="first_sequence")
 def split_the_first(x, num_heads):
     return np.stack(np.split(x[0], num_heads, axis=-1))
 
 
-@BANK.wrong_for("split-heads", names="not that of the features")
+@BANK.wrong_for("split-heads", names="raised axis")
 def split_the_tokens(x, num_heads):
     return np.stack(np.split(x, num_heads, axis=1), axis=1)
 
 
-@BANK.wrong_for("split-heads", names="Divide with //")
+@BANK.wrong_for("split-heads", names="raised whole")
 def split_with_a_float(x, num_heads):
     batch, length, d_model = x.shape
     return x.reshape(batch, length, num_heads, d_model / num_heads).swapaxes(1, 2)
 
 
-@BANK.wrong_for("split-heads", names="must multiply to x.size")
+@BANK.wrong_for("split-heads", names="raised size")
 def split_without_dividing(x, num_heads):
     batch, length, d_model = x.shape
     return x.reshape(batch, length, num_heads, d_model).swapaxes(1, 2)
 
 
-@BANK.wrong_for("split-heads", symptom=r"result is \(11, 5, 2, 3\), expected \(11, 3, 2, 5\)")
+@BANK.wrong_for("split-heads", symptom="shape")
 def split_into_five(x, num_heads):
     batch, length, _ = x.shape
     return x.reshape(batch, length, 5, -1).swapaxes(1, 2)
 
 
-@BANK.wrong_for("split-heads", names="squeeze away")
+@BANK.wrong_for("split-heads", names="squeezed")
 def split_squeezed(x, num_heads):
     return np.stack(np.split(x, num_heads, axis=2), axis=1).squeeze()
 
 
-@BANK.wrong_for("split-heads", names="changed in place")
+@BANK.wrong_for("split-heads", names="in_place")
 def split_in_place(x, num_heads):
     heads = x.reshape(*x.shape[:2], num_heads, -1).swapaxes(1, 2)
     heads *= heads.shape[-1] ** -0.5
     return heads
 
 
-@BANK.wrong_for("split-heads", symptom=r"result\[.*\] is .*, expected")
+@BANK.wrong_for("split-heads", symptom="differs place")
 def split_scaled(x, num_heads):
     return split_and_transpose(x, num_heads) * (x.shape[2] // num_heads) ** -0.5
 
 
-@BANK.wrong_for("split-heads", symptom="returned None")
+@BANK.wrong_for("split-heads", symptom="none")
 def split_without_return(x, num_heads):
     split_and_transpose(x, num_heads)
 
 
-@BANK.wrong_for("split-heads", symptom="shape of result")
+@BANK.wrong_for("split-heads", symptom="shape stray_comma")
 def split_with_a_stray_comma(x, num_heads):
     return (split_and_transpose(x, num_heads),)
 
@@ -297,54 +297,54 @@ def merge_with_the_package(heads):
 # merge-heads: wrong
 
 
-@BANK.wrong_for("merge-heads", names="reshape without moving the heads")
+@BANK.wrong_for("merge-heads", names="unmoved")
 def merge_by_reshape(heads):
     batch, num_heads, length, head_dim = heads.shape
     return heads.reshape(batch, length, num_heads * head_dim)
 
 
-@BANK.wrong_for("merge-heads", names="one feature of each head in turn")
+@BANK.wrong_for("merge-heads", names="in_turn")
 def merge_interleaved(heads):
     batch, num_heads, length, head_dim = heads.shape
     return heads.transpose(0, 2, 3, 1).reshape(batch, length, num_heads * head_dim)
 
 
-@BANK.wrong_for("merge-heads", names="one feature of each head in turn")
+@BANK.wrong_for("merge-heads", names="in_turn")
 def merge_stacked_last(heads):
     stacked = np.stack([heads[:, h] for h in range(heads.shape[1])], axis=-1)
     return stacked.reshape(*stacked.shape[:2], -1)
 
 
-@BANK.wrong_for("merge-heads", names="length last before you reshape")
+@BANK.wrong_for("merge-heads", names="length_last")
 def merge_after_swapping_the_last_axes(heads):
     batch, num_heads, length, head_dim = heads.shape
     return heads.swapaxes(-1, -2).reshape(batch, length, num_heads * head_dim)
 
 
-@BANK.wrong_for("merge-heads", names="heads with the batch")
+@BANK.wrong_for("merge-heads", names="heads_and_batch")
 def merge_after_swapping_the_first_axes(heads):
     batch, num_heads, length, head_dim = heads.shape
     return heads.swapaxes(0, 1).reshape(batch, length, num_heads * head_dim)
 
 
-@BANK.wrong_for("merge-heads", names="reverse all axes")
+@BANK.wrong_for("merge-heads", names="reversed_axes")
 def merge_after_T(heads):
     batch, num_heads, length, head_dim = heads.shape
     return heads.T.reshape(batch, length, num_heads * head_dim)
 
 
-@BANK.wrong_for("merge-heads", names="length before the batch when you reshape")
+@BANK.wrong_for("merge-heads", names="length_first")
 def merge_length_first(heads):
     batch, num_heads, length, head_dim = heads.shape
     return heads.transpose(2, 0, 1, 3).reshape(batch, length, num_heads * head_dim)
 
 
-@BANK.wrong_for("merge-heads", names="in reverse")
+@BANK.wrong_for("merge-heads", names="in_reverse")
 def merge_reversed(heads):
     return np.concatenate([heads[:, h] for h in reversed(range(heads.shape[1]))], axis=2)
 
 
-@BANK.wrong_for("merge-heads", names="in reverse")
+@BANK.wrong_for("merge-heads", names="in_reverse")
 def merge_prepending(heads):
     result = heads[:, 0]
     for h in range(1, heads.shape[1]):
@@ -352,70 +352,70 @@ def merge_prepending(heads):
     return result
 
 
-@BANK.wrong_for("merge-heads", names="along the length")
+@BANK.wrong_for("merge-heads", names="along_length")
 def merge_along_the_length(heads):
     return np.concatenate([heads[:, h] for h in range(heads.shape[1])], axis=1)
 
 
-@BANK.wrong_for("merge-heads", names="leave them two axes")
+@BANK.wrong_for("merge-heads", names="two_axes")
 def merge_without_reshape(heads):
     return heads.swapaxes(1, 2)
 
 
-@BANK.wrong_for("merge-heads", names="concatenate the sequences of the batch")
+@BANK.wrong_for("merge-heads", names="sequences")
 def merge_the_batch(heads):
     return np.concatenate(heads, axis=-1)
 
 
-@BANK.wrong_for("merge-heads", names="merge the batch with the heads")
+@BANK.wrong_for("merge-heads", names="batch")
 def merge_without_an_axis(heads):
     return np.concatenate(heads)
 
 
-@BANK.wrong_for("merge-heads", names="np.hstack")
+@BANK.wrong_for("merge-heads", names="hstack")
 def merge_with_hstack(heads):
     return np.hstack(heads)
 
 
-@BANK.wrong_for("merge-heads", names="length before the batch: the batch stays")
+@BANK.wrong_for("merge-heads", names="batch_second")
 def merge_with_the_batch_second(heads):
     return [[sequence[:, t].ravel() for sequence in heads] for t in range(heads.shape[2])]
 
 
-@BANK.wrong_for("merge-heads", names="last two axes swapped")
+@BANK.wrong_for("merge-heads", names="rows_and_columns")
 def merge_features_as_rows(heads):
     batch, num_heads, length, head_dim = heads.shape
     return heads.transpose(0, 1, 3, 2).reshape(batch, num_heads * head_dim, length)
 
 
-@BANK.wrong_for("merge-heads", names="add the heads up")
+@BANK.wrong_for("merge-heads", names="added")
 def merge_by_sum(heads):
     return heads.sum(axis=1)
 
 
-@BANK.wrong_for("merge-heads", names="average the heads")
+@BANK.wrong_for("merge-heads", names="averaged")
 def merge_by_mean(heads):
     return np.mean(heads, axis=1)
 
 
-@BANK.wrong_for("merge-heads", names="keep the largest")
+@BANK.wrong_for("merge-heads", names="largest")
 def merge_by_maximum(heads):
     return heads.max(axis=1)
 
 
-@BANK.wrong_for("merge-heads", names="first head alone")
+@BANK.wrong_for("merge-heads", names="first_alone")
 def merge_the_first(heads):
     return heads[:, 0]
 
 
-@BANK.wrong_for("merge-heads", names="last head alone")
+@BANK.wrong_for("merge-heads", names="last_alone")
 def merge_overwritten(heads):
     for h in range(heads.shape[1]):
         result = heads[:, h]
     return result
 
 
-@BANK.wrong_for("merge-heads", names="others stay 0")
+@BANK.wrong_for("merge-heads", names="first_columns")
 def merge_without_an_offset(heads):
     batch, num_heads, length, head_dim = heads.shape
     result = np.zeros((batch, length, num_heads * head_dim))
@@ -424,7 +424,7 @@ def merge_without_an_offset(heads):
     return result
 
 
-@BANK.wrong_for("merge-heads", names="does your loop fill all columns")
+@BANK.wrong_for("merge-heads", names="all_columns")
 def merge_filling_all(heads):
     batch, num_heads, length, head_dim = heads.shape
     result = np.zeros((batch, length, num_heads, head_dim))
@@ -433,51 +433,51 @@ def merge_filling_all(heads):
     return result.reshape(batch, length, -1)
 
 
-@BANK.wrong_for("merge-heads", names="first sequence alone")
+@BANK.wrong_for("merge-heads", names="first_sequence")
 def merge_the_first_sequence(heads):
     return np.concatenate(heads[0], axis=-1)
 
 
-@BANK.wrong_for("merge-heads", names="merge batch and length")
+@BANK.wrong_for("merge-heads", names="batch_and_length")
 def merge_into_rows(heads):
     _, num_heads, _, head_dim = heads.shape
     return heads.swapaxes(1, 2).reshape(-1, num_heads * head_dim)
 
 
-@BANK.wrong_for("merge-heads", names="flatten each sequence")
+@BANK.wrong_for("merge-heads", names="one_row")
 def merge_flattened(heads):
     return heads.reshape(heads.shape[0], -1)
 
 
-@BANK.wrong_for("merge-heads", names="as they are")
+@BANK.wrong_for("merge-heads", names="unchanged")
 def merge_unchanged(heads):
     return heads
 
 
-@BANK.wrong_for("merge-heads", names="not one of the two")
+@BANK.wrong_for("merge-heads", names="raised both_sizes")
 def merge_to_head_dim(heads):
     batch, _, length, head_dim = heads.shape
     return heads.swapaxes(1, 2).reshape(batch, length, head_dim)
 
 
-@BANK.wrong_for("merge-heads", names="four axes")
+@BANK.wrong_for("merge-heads", names="raised four_axes")
 def merge_of_three_axes(heads):
     num_heads, length, head_dim = heads.shape
     return heads.swapaxes(0, 1).reshape(length, num_heads * head_dim)
 
 
-@BANK.wrong_for("merge-heads", names="the heads are on the second")
+@BANK.wrong_for("merge-heads", names="raised heads_second")
 def merge_the_batch_along_axis_3(heads):
     return np.concatenate(heads, axis=3)
 
 
-@BANK.wrong_for("merge-heads", symptom=r"result\[.*\] is .*, expected .*Where does your answer")
+@BANK.wrong_for("merge-heads", symptom="differs place")
 def merge_with_sorted_axes(heads):
     batch, num_heads, length, head_dim = heads.shape
     return heads.transpose(3, 1, 0, 2).reshape(batch, length, num_heads * head_dim)
 
 
-@BANK.wrong_for("merge-heads", symptom="is a return missing")
+@BANK.wrong_for("merge-heads", symptom="none")
 def merge_without_return(heads):
     merge_by_transpose(heads)
 
@@ -594,28 +594,28 @@ def heads_of(x, w_q, w_k, w_v, num_heads, split=to_heads):
     return query, key, value, x.shape[-1] // num_heads
 
 
-@BANK.wrong_for("multi-head", names=r"sqrt\(d_model\)")
+@BANK.wrong_for("multi-head", names="by_d_model")
 def multi_head_scaled_by_d_model(x, w_q, w_k, w_v, w_o, num_heads):
     query, key, value, _ = heads_of(x, w_q, w_k, w_v, num_heads)
     weights = softmax(query @ key.swapaxes(-1, -2) / np.sqrt(x.shape[-1]))
     return from_heads(weights @ value) @ w_o, weights
 
 
-@BANK.wrong_for("multi-head", names=r"sqrt\(num_heads\)")
+@BANK.wrong_for("multi-head", names="by_num_heads")
 def multi_head_scaled_by_heads(x, w_q, w_k, w_v, w_o, num_heads):
     query, key, value, _ = heads_of(x, w_q, w_k, w_v, num_heads)
     weights = softmax(query @ key.swapaxes(-1, -2) / np.sqrt(num_heads))
     return from_heads(weights @ value) @ w_o, weights
 
 
-@BANK.wrong_for("multi-head", names="not scaled")
+@BANK.wrong_for("multi-head", names="unscaled")
 def multi_head_unscaled(x, w_q, w_k, w_v, w_o, num_heads):
     query, key, value, _ = heads_of(x, w_q, w_k, w_v, num_heads)
     weights = softmax(query @ key.swapaxes(-1, -2))
     return from_heads(weights @ value) @ w_o, weights
 
 
-@BANK.wrong_for("multi-head", names="split by a reshape straight")
+@BANK.wrong_for("multi-head", names="split_by_reshape")
 def multi_head_split_by_reshape(x, w_q, w_k, w_v, w_o, num_heads):
     batch, length, _ = x.shape
     query, key, value, size = heads_of(
@@ -625,7 +625,7 @@ def multi_head_split_by_reshape(x, w_q, w_k, w_v, w_o, num_heads):
     return from_heads(weights @ value) @ w_o, weights
 
 
-@BANK.wrong_for("multi-head", names="split and merge by a reshape alone")
+@BANK.wrong_for("multi-head", names="all_by_reshape")
 def multi_head_without_any_transpose(x, w_q, w_k, w_v, w_o, num_heads):
     batch, length, d_model = x.shape
     shape = (batch, num_heads, length, d_model // num_heads)
@@ -634,14 +634,14 @@ def multi_head_without_any_transpose(x, w_q, w_k, w_v, w_o, num_heads):
     return (weights @ value).reshape(x.shape) @ w_o, weights
 
 
-@BANK.wrong_for("multi-head", names="merge by a reshape alone")
+@BANK.wrong_for("multi-head", names="merged_by_reshape")
 def multi_head_merged_by_reshape(x, w_q, w_k, w_v, w_o, num_heads):
     query, key, value, size = heads_of(x, w_q, w_k, w_v, num_heads)
     weights = softmax(query @ key.swapaxes(-1, -2) / np.sqrt(size))
     return (weights @ value).reshape(x.shape) @ w_o, weights
 
 
-@BANK.wrong_for("multi-head", names="heads of one token attend to one another")
+@BANK.wrong_for("multi-head", names="heads_after_length")
 def multi_head_attending_to_heads(x, w_q, w_k, w_v, w_o, num_heads):
     query, key, value, size = heads_of(
         x, w_q, w_k, w_v, num_heads, lambda y, n: y.reshape(*y.shape[:2], n, -1)
@@ -650,7 +650,7 @@ def multi_head_attending_to_heads(x, w_q, w_k, w_v, w_o, num_heads):
     return (weights @ value).reshape(x.shape) @ w_o, weights
 
 
-@BANK.wrong_for("multi-head", names="every num_heads-th column: the columns")
+@BANK.wrong_for("multi-head", names="split_every_few")
 def multi_head_interleaved_split(x, w_q, w_k, w_v, w_o, num_heads):
     query, key, value, size = heads_of(
         x, w_q, w_k, w_v, num_heads, lambda y, n: np.stack([y[..., h::n] for h in range(n)], 1)
@@ -659,7 +659,7 @@ def multi_head_interleaved_split(x, w_q, w_k, w_v, w_o, num_heads):
     return from_heads(weights @ value) @ w_o, weights
 
 
-@BANK.wrong_for("multi-head", names="and merge in that order, too")
+@BANK.wrong_for("multi-head", names="every_few")
 def multi_head_interleaved(x, w_q, w_k, w_v, w_o, num_heads):
     merged, all_weights = np.zeros_like(x), []
     for h in range(num_heads):
@@ -670,26 +670,26 @@ def multi_head_interleaved(x, w_q, w_k, w_v, w_o, num_heads):
     return merged @ w_o, np.stack(all_weights, axis=1)
 
 
-@BANK.wrong_for("multi-head", names="one feature of each head in turn")
+@BANK.wrong_for("multi-head", names="merged_in_turn")
 def multi_head_stacked_last(x, w_q, w_k, w_v, w_o, num_heads):
     query, key, value, size = heads_of(x, w_q, w_k, w_v, num_heads)
     weights = softmax(query @ key.swapaxes(-1, -2) / np.sqrt(size))
     return np.einsum("bhld->bldh", weights @ value).reshape(x.shape) @ w_o, weights
 
 
-@BANK.wrong_for("multi-head", names="together in reverse")
+@BANK.wrong_for("multi-head", names="in_reverse")
 def multi_head_concatenated_in_reverse(x, w_q, w_k, w_v, w_o, num_heads):
     query, key, value, size = heads_of(x, w_q, w_k, w_v, num_heads)
     weights = softmax(query @ key.swapaxes(-1, -2) / np.sqrt(size))
     return from_heads((weights @ value)[:, ::-1]) @ w_o, weights
 
 
-@BANK.wrong_for("multi-head", names="num_heads and head_dim swapped")
+@BANK.wrong_for("multi-head", names="sizes_swapped")
 def multi_head_with_swapped_sizes(x, w_q, w_k, w_v, w_o, num_heads):
     return multi_head_by_reshape(x, w_q, w_k, w_v, w_o, x.shape[-1] // num_heads)
 
 
-@BANK.wrong_for("multi-head", names="swap heads and batch")
+@BANK.wrong_for("multi-head", names="unmerged")
 def multi_head_with_batch_and_heads_mixed(x, w_q, w_k, w_v, w_o, num_heads):
     batch, length, _ = x.shape
     query, key, value, size = heads_of(x, w_q, w_k, w_v, num_heads)
@@ -700,25 +700,25 @@ def multi_head_with_batch_and_heads_mixed(x, w_q, w_k, w_v, w_o, num_heads):
     return np.concatenate(list(output), axis=-1) @ w_o, weights.swapaxes(0, 1)
 
 
-@BANK.wrong_for("multi-head", names="batch and heads in one axis of the weights")
+@BANK.wrong_for("multi-head", names="weights_merged")
 def multi_head_weights_still_in_the_batch(x, w_q, w_k, w_v, w_o, num_heads):
     output, weights = multi_head_by_reshape(x, w_q, w_k, w_v, w_o, num_heads)
     return output, weights.reshape(-1, *weights.shape[2:])
 
 
-@BANK.wrong_for("multi-head", names="heads before the batch in the weights")
+@BANK.wrong_for("multi-head", names="weights_heads_first")
 def multi_head_weights_as_a_list(x, w_q, w_k, w_v, w_o, num_heads):
     output, weights = multi_head_by_loop(x, w_q, w_k, w_v, w_o, num_heads)
     return output, list(weights.swapaxes(0, 1))
 
 
-@BANK.wrong_for("multi-head", names="average the weights over the heads before you return")
+@BANK.wrong_for("multi-head", names="weights_averaged")
 def multi_head_averaged_weights(x, w_q, w_k, w_v, w_o, num_heads):
     output, weights = multi_head_by_loop(x, w_q, w_k, w_v, w_o, num_heads)
     return output, weights.mean(axis=1)
 
 
-@BANK.wrong_for("multi-head", names="weights of the last head alone")
+@BANK.wrong_for("multi-head", names="weights_of_last")
 def multi_head_last_weights(x, w_q, w_k, w_v, w_o, num_heads):
     query, key, value, size = heads_of(x, w_q, w_k, w_v, num_heads)
     outputs = []
@@ -728,7 +728,7 @@ def multi_head_last_weights(x, w_q, w_k, w_v, w_o, num_heads):
     return np.concatenate(outputs, axis=-1) @ w_o, weights
 
 
-@BANK.wrong_for("multi-head", names="average the weights over the heads before they mix")
+@BANK.wrong_for("multi-head", names="mixed_by_mean")
 def multi_head_mixing_with_averaged_weights(x, w_q, w_k, w_v, w_o, num_heads):
     query, key, value, size = heads_of(x, w_q, w_k, w_v, num_heads)
     weights = softmax(query @ key.swapaxes(-1, -2) / np.sqrt(size)).mean(axis=1, keepdims=True)
@@ -736,38 +736,38 @@ def multi_head_mixing_with_averaged_weights(x, w_q, w_k, w_v, w_o, num_heads):
     return from_heads(weights @ value) @ w_o, weights
 
 
-@BANK.wrong_for("multi-head", names="softmax over the heads")
+@BANK.wrong_for("multi-head", names="over_heads")
 def multi_head_softmax_over_heads(x, w_q, w_k, w_v, w_o, num_heads):
     query, key, value, size = heads_of(x, w_q, w_k, w_v, num_heads)
     weights = softmax(query @ key.swapaxes(-1, -2) / np.sqrt(size), axis=1)
     return from_heads(weights @ value) @ w_o, weights
 
 
-@BANK.wrong_for("multi-head", names="softmax runs over the queries")
+@BANK.wrong_for("multi-head", names="over_queries")
 def multi_head_softmax_over_queries(x, w_q, w_k, w_v, w_o, num_heads):
     query, key, value, size = heads_of(x, w_q, w_k, w_v, num_heads)
     weights = softmax(query @ key.swapaxes(-1, -2) / np.sqrt(size), axis=2)
     return from_heads(weights @ value) @ w_o, weights
 
 
-@BANK.wrong_for("multi-head", names="leave out w_o")
+@BANK.wrong_for("multi-head", names="no_w_o")
 def multi_head_without_w_o(x, w_q, w_k, w_v, w_o, num_heads):
     query, key, value, size = heads_of(x, w_q, w_k, w_v, num_heads)
     weights = softmax(query @ key.swapaxes(-1, -2) / np.sqrt(size))
     return from_heads(weights @ value), weights
 
 
-@BANK.wrong_for("multi-head", names="transpose w_o")
+@BANK.wrong_for("multi-head", names="w_o_transposed")
 def multi_head_with_w_o_transposed(x, w_q, w_k, w_v, w_o, num_heads):
     return multi_head_by_reshape(x, w_q, w_k, w_v, w_o.T, num_heads)
 
 
-@BANK.wrong_for("multi-head", names="all four matrices, as PyTorch")
+@BANK.wrong_for("multi-head", names="all_transposed")
 def multi_head_with_matrices_transposed(x, w_q, w_k, w_v, w_o, num_heads):
     return multi_head_by_loop(x, w_q.T, w_k.T, w_v.T, w_o.T, num_heads)
 
 
-@BANK.wrong_for("multi-head", names="its own block of w_o")
+@BANK.wrong_for("multi-head", names="own_blocks")
 def multi_head_mixing_before_the_concatenation(x, w_q, w_k, w_v, w_o, num_heads):
     query, key, value, size = heads_of(x, w_q, w_k, w_v, num_heads)
     weights = softmax(query @ key.swapaxes(-1, -2) / np.sqrt(size))
@@ -778,40 +778,40 @@ def multi_head_mixing_before_the_concatenation(x, w_q, w_k, w_v, w_o, num_heads)
     return np.concatenate(outputs, axis=-1), weights
 
 
-@BANK.wrong_for("multi-head", names="average the heads and mix that with the first rows")
+@BANK.wrong_for("multi-head", names="mean_with_first_rows")
 def multi_head_mean_of_heads_mixed(x, w_q, w_k, w_v, w_o, num_heads):
     query, key, value, size = heads_of(x, w_q, w_k, w_v, num_heads)
     weights = softmax(query @ key.swapaxes(-1, -2) / np.sqrt(size))
     return (weights @ value).mean(axis=1) @ w_o[:size], weights
 
 
-@BANK.wrong_for("multi-head", names="every head with the first rows of w_o")
+@BANK.wrong_for("multi-head", names="first_rows")
 def multi_head_same_rows_for_all(x, w_q, w_k, w_v, w_o, num_heads):
     query, key, value, size = heads_of(x, w_q, w_k, w_v, num_heads)
     weights = softmax(query @ key.swapaxes(-1, -2) / np.sqrt(size))
     return sum(weights[:, h] @ value[:, h] @ w_o[:size] for h in range(num_heads)), weights
 
 
-@BANK.wrong_for("multi-head", names="w_o has a row for each column of all heads")
+@BANK.wrong_for("multi-head", names="raised meet")
 def multi_head_mean_of_heads(x, w_q, w_k, w_v, w_o, num_heads):
     query, key, value, size = heads_of(x, w_q, w_k, w_v, num_heads)
     weights = softmax(query @ key.swapaxes(-1, -2) / np.sqrt(size))
     return (weights @ value).mean(axis=1) @ w_o, weights
 
 
-@BANK.wrong_for("multi-head", names="divide the output by num_heads")
+@BANK.wrong_for("multi-head", names="divided")
 def multi_head_output_averaged(x, w_q, w_k, w_v, w_o, num_heads):
     output, weights = multi_head_as_a_sum_over_heads(x, w_q, w_k, w_v, w_o, num_heads)
     return output / num_heads, weights
 
 
-@BANK.wrong_for("multi-head", names="attend once, with all of d_model: split")
+@BANK.wrong_for("multi-head", names="attends_once")
 def multi_head_with_one_head(x, w_q, w_k, w_v, w_o, num_heads):
     weights = softmax((x @ w_q) @ (x @ w_k).swapaxes(1, 2) / np.sqrt(x.shape[-1]))
     return weights @ x @ w_v @ w_o, weights
 
 
-@BANK.wrong_for("multi-head", names="first head_dim columns")
+@BANK.wrong_for("multi-head", names="first_columns")
 def multi_head_with_the_same_head(x, w_q, w_k, w_v, w_o, num_heads):
     size = x.shape[-1] // num_heads
     outputs, all_weights = [], []
@@ -823,27 +823,27 @@ def multi_head_with_the_same_head(x, w_q, w_k, w_v, w_o, num_heads):
     return np.concatenate(outputs, axis=2) @ w_o, np.stack(all_weights, axis=1)
 
 
-@BANK.wrong_for("multi-head", names="project nothing")
+@BANK.wrong_for("multi-head", names="not_projected")
 def multi_head_without_projections(x, w_q, w_k, w_v, w_o, num_heads):
     heads = to_heads(x, num_heads)
     weights = softmax(heads @ heads.swapaxes(-1, -2) / np.sqrt(heads.shape[-1]))
     return from_heads(weights @ heads) @ w_o, weights
 
 
-@BANK.wrong_for("multi-head", names="w_q and w_k swapped")
+@BANK.wrong_for("multi-head", names="q_and_k_swapped")
 def multi_head_keys_times_queries(x, w_q, w_k, w_v, w_o, num_heads):
     query, key, value, size = heads_of(x, w_q, w_k, w_v, num_heads)
     weights = softmax(key @ query.swapaxes(-1, -2) / np.sqrt(size))
     return from_heads(weights @ value) @ w_o, weights
 
 
-@BANK.wrong_for("multi-head", names="add x to the output")
+@BANK.wrong_for("multi-head", names="residual")
 def multi_head_with_a_residual(x, w_q, w_k, w_v, w_o, num_heads):
     output, weights = multi_head_by_reshape(x, w_q, w_k, w_v, w_o, num_heads)
     return x + output, weights
 
 
-@BANK.wrong_for("multi-head", names="mask the future")
+@BANK.wrong_for("multi-head", names="causal")
 def multi_head_causal(x, w_q, w_k, w_v, w_o, num_heads):
     query, key, value, size = heads_of(x, w_q, w_k, w_v, num_heads)
     scores = query @ key.swapaxes(-1, -2) / np.sqrt(size)
@@ -851,17 +851,17 @@ def multi_head_causal(x, w_q, w_k, w_v, w_o, num_heads):
     return from_heads(softmax(scores) @ value) @ w_o, softmax(scores)
 
 
-@BANK.wrong_for("multi-head", names="swapped: return output first")
+@BANK.wrong_for("multi-head", names="swapped")
 def multi_head_weights_first(x, w_q, w_k, w_v, w_o, num_heads):
     return multi_head_by_reshape(x, w_q, w_k, w_v, w_o, num_heads)[::-1]
 
 
-@BANK.wrong_for("multi-head", names="output only")
+@BANK.wrong_for("multi-head", names="output_alone")
 def multi_head_output_only(x, w_q, w_k, w_v, w_o, num_heads):
     return multi_head_by_reshape(x, w_q, w_k, w_v, w_o, num_heads)[0]
 
 
-@BANK.wrong_for("multi-head", names="subtract from each row")
+@BANK.wrong_for("multi-head", names="overflow")
 def multi_head_without_maximum(x, w_q, w_k, w_v, w_o, num_heads):
     query, key, value, size = heads_of(x, w_q, w_k, w_v, num_heads)
     e = np.exp(query @ key.swapaxes(-1, -2) / np.sqrt(size))
@@ -869,27 +869,27 @@ def multi_head_without_maximum(x, w_q, w_k, w_v, w_o, num_heads):
     return from_heads(weights @ value) @ w_o, weights
 
 
-@BANK.wrong_for("multi-head", names="fixed in the code")
+@BANK.wrong_for("multi-head", names="differs sizes")
 def multi_head_with_heads_of_three(x, w_q, w_k, w_v, w_o, num_heads):
     query, key, value, _ = heads_of(x, w_q, w_k, w_v, num_heads)
     weights = softmax(query @ key.swapaxes(-1, -2) / np.sqrt(3))
     return from_heads(weights @ value) @ w_o, weights
 
 
-@BANK.wrong_for("multi-head", names="cut the length into heads")
+@BANK.wrong_for("multi-head", names="raised axis")
 def multi_head_with_heads_cut_from_tokens(x, w_q, w_k, w_v, w_o, num_heads):
     query, key, value = (np.split(x @ w, num_heads, axis=1) for w in (w_q, w_k, w_v))
     weights = softmax(np.array(query) @ np.array(key).swapaxes(-1, -2))
     return np.concatenate(weights @ np.array(value), axis=1) @ w_o, weights
 
 
-@BANK.wrong_for("multi-head", symptom="you have weights right, but output")
+@BANK.wrong_for("multi-head", symptom="others_right differs step_by_step")
 def multi_head_with_a_relu(x, w_q, w_k, w_v, w_o, num_heads):
     output, weights = multi_head_by_reshape(x, w_q, w_k, w_v, w_o, num_heads)
     return np.maximum(output, 0), weights
 
 
-@BANK.wrong_for("multi-head", symptom=r"weights\[.*\] is .*, expected .*Take the steps one by one")
+@BANK.wrong_for("multi-head", symptom="differs step_by_step")
 def multi_head_with_a_wrong_slice(x, w_q, w_k, w_v, w_o, num_heads):
     query, key, value, size = heads_of(x, w_q, np.roll(w_k, 1, axis=1), w_v, num_heads)
     weights = softmax(query @ key.swapaxes(-1, -2) / np.sqrt(size))
@@ -945,163 +945,163 @@ def unpacked_by_what_the_matrices_do(in_proj_weight, out_proj_weight):
 # packed-weights: wrong
 
 
-@BANK.wrong_for("packed-weights", names="transpose nothing")
+@BANK.wrong_for("packed-weights", names="nothing_transposed")
 def unpacked_without_transposes(in_proj_weight, out_proj_weight):
     return *np.split(in_proj_weight, 3), out_proj_weight
 
 
-@BANK.wrong_for("packed-weights", names="do not transpose in_proj_weight")
+@BANK.wrong_for("packed-weights", names="in_not_transposed")
 def unpacked_only_out_transposed(in_proj_weight, out_proj_weight):
     return *np.split(in_proj_weight, 3), out_proj_weight.T
 
 
-@BANK.wrong_for("packed-weights", names="do not transpose out_proj_weight")
+@BANK.wrong_for("packed-weights", names="out_not_transposed")
 def unpacked_out_untransposed(in_proj_weight, out_proj_weight):
     w_q, w_k, w_v = np.split(in_proj_weight.T, 3, axis=1)
     return w_q, w_k, w_v, out_proj_weight
 
 
-@BANK.wrong_for("packed-weights", names="stacked in the rows")
+@BANK.wrong_for("packed-weights", names="raised stacked")
 def unpacked_split_along_columns(in_proj_weight, out_proj_weight):
     w_q, w_k, w_v = np.split(in_proj_weight, 3, axis=1)
     return w_q, w_k, w_v, out_proj_weight.T
 
 
-@BANK.wrong_for("packed-weights", names="w_q, w_v, w_k, w_o")
+@BANK.wrong_for("packed-weights", names="order_qvko")
 def unpacked_value_before_key(in_proj_weight, out_proj_weight):
     w_q, w_v, w_k = (w.T for w in np.split(in_proj_weight, 3))
     return w_q, w_k, w_v, out_proj_weight.T
 
 
-@BANK.wrong_for("packed-weights", names="w_k, w_q, w_v, w_o")
+@BANK.wrong_for("packed-weights", names="order_kqvo")
 def unpacked_key_first(in_proj_weight, out_proj_weight):
     w_k, w_q, w_v = (w.T for w in np.split(in_proj_weight, 3))
     return w_q, w_k, w_v, out_proj_weight.T
 
 
-@BANK.wrong_for("packed-weights", names="w_v, w_k, w_q, w_o")
+@BANK.wrong_for("packed-weights", names="order_vkqo")
 def unpacked_reversed(in_proj_weight, out_proj_weight):
     w_v, w_k, w_q = (w.T for w in np.split(in_proj_weight, 3))
     return w_q, w_k, w_v, out_proj_weight.T
 
 
-@BANK.wrong_for("packed-weights", names="w_o, w_q, w_k, w_v: the order")
+@BANK.wrong_for("packed-weights", names="order_oqkv")
 def unpacked_out_first(in_proj_weight, out_proj_weight):
     return out_proj_weight.T, *(w.T for w in np.split(in_proj_weight, 3))
 
 
-@BANK.wrong_for("packed-weights", names="as w_k, w_q, w_v and transpose nothing")
+@BANK.wrong_for("packed-weights", names="rows_k_q_v")
 def unpacked_key_first_untransposed(in_proj_weight, out_proj_weight):
     w_k, w_q, w_v = np.split(in_proj_weight, 3)
     return w_q, w_k, w_v, out_proj_weight
 
 
-@BANK.wrong_for("packed-weights", names="every third row: query")
+@BANK.wrong_for("packed-weights", names="every_third")
 def unpacked_interleaved(in_proj_weight, out_proj_weight):
     return *(in_proj_weight[i::3].T for i in range(3)), out_proj_weight.T
 
 
-@BANK.wrong_for("packed-weights", names="every third row: query")
+@BANK.wrong_for("packed-weights", names="every_third")
 def unpacked_three_in_the_middle(in_proj_weight, out_proj_weight):
     d = in_proj_weight.shape[1]
     blocks = in_proj_weight.reshape(d, 3, d)
     return *(blocks[:, i].T for i in range(3)), out_proj_weight.T
 
 
-@BANK.wrong_for("packed-weights", names="as a reshape to")
+@BANK.wrong_for("packed-weights", names="every_third_reshaped")
 def unpacked_reshaped_for_a_transpose(in_proj_weight, out_proj_weight):
     d = in_proj_weight.shape[1]
     return *np.split(in_proj_weight.reshape(d, 3 * d), 3, axis=1), out_proj_weight.T
 
 
-@BANK.wrong_for("packed-weights", names="and leave out_proj_weight as it is")
+@BANK.wrong_for("packed-weights", names="every_third_not_transposed")
 def unpacked_three_in_the_middle_untransposed(in_proj_weight, out_proj_weight):
     d = in_proj_weight.shape[1]
     blocks = in_proj_weight.reshape(d, 3, d)
     return blocks[:, 0], blocks[:, 1], blocks[:, 2], out_proj_weight
 
 
-@BANK.wrong_for("packed-weights", names="transpose first and then reshape")
+@BANK.wrong_for("packed-weights", names="late")
 def unpacked_reshape_after_the_transpose(in_proj_weight, out_proj_weight):
     d = in_proj_weight.shape[1]
     return *in_proj_weight.T.reshape(3, d, d), out_proj_weight.T
 
 
-@BANK.wrong_for("packed-weights", names="transpose twice")
+@BANK.wrong_for("packed-weights", names="twice")
 def unpacked_transposed_twice(in_proj_weight, out_proj_weight):
     d = in_proj_weight.shape[1]
     blocks = in_proj_weight.T.reshape(3, d, d)
     return blocks[0].T, blocks[1].T, blocks[2].T, out_proj_weight.T
 
 
-@BANK.wrong_for("packed-weights", names="first block three times")
+@BANK.wrong_for("packed-weights", names="first_block")
 def unpacked_the_same_slice(in_proj_weight, out_proj_weight):
     d = in_proj_weight.shape[1]
     return in_proj_weight[:d].T, in_proj_weight[:d].T, in_proj_weight[:d].T, out_proj_weight.T
 
 
-@BANK.wrong_for("packed-weights", names="invert the matrices")
+@BANK.wrong_for("packed-weights", names="inverted")
 def unpacked_inverted(in_proj_weight, out_proj_weight):
     return [np.linalg.inv(w) for w in [*np.split(in_proj_weight, 3), out_proj_weight]]
 
 
-@BANK.wrong_for("packed-weights", names="90 degrees")
+@BANK.wrong_for("packed-weights", names="turned")
 def unpacked_turned(in_proj_weight, out_proj_weight):
     return [np.rot90(w) for w in [*np.split(in_proj_weight, 3), out_proj_weight]]
 
 
-@BANK.wrong_for("packed-weights", names="flip the columns")
+@BANK.wrong_for("packed-weights", names="flipped")
 def unpacked_flipped(in_proj_weight, out_proj_weight):
     return [w[:, ::-1] for w in [*np.split(in_proj_weight, 3), out_proj_weight]]
 
 
-@BANK.wrong_for("packed-weights", names="out_proj_weight for w_v")
+@BANK.wrong_for("packed-weights", names="w_v_from_out")
 def unpacked_value_from_out(in_proj_weight, out_proj_weight):
     w_q, w_k, _ = np.split(in_proj_weight, 3)
     return w_q.T, w_k.T, out_proj_weight.T, out_proj_weight.T
 
 
-@BANK.wrong_for("packed-weights", names="leave out w_o")
+@BANK.wrong_for("packed-weights", names="no_w_o")
 def unpacked_three(in_proj_weight, out_proj_weight):
     w_q, w_k, w_v = np.split(in_proj_weight, 3)
     return w_q.T, w_k.T, w_v.T
 
 
-@BANK.wrong_for("packed-weights", names="in one piece: cut it")
+@BANK.wrong_for("packed-weights", names="one_piece")
 def unpacked_two(in_proj_weight, out_proj_weight):
     return in_proj_weight.T, out_proj_weight.T
 
 
-@BANK.wrong_for("packed-weights", names="d_model is the number of columns")
+@BANK.wrong_for("packed-weights", names="raised d_model")
 def unpacked_with_the_rows_as_d_model(in_proj_weight, out_proj_weight):
     d = len(in_proj_weight)
     return *in_proj_weight.reshape(3, d, d).swapaxes(1, 2), out_proj_weight.T
 
 
-@BANK.wrong_for("packed-weights", names="three blocks, each of d_model")
+@BANK.wrong_for("packed-weights", names="raised blocks")
 def unpacked_the_rows(in_proj_weight, out_proj_weight):
     w_q, w_k, w_v = in_proj_weight
     return w_q.T, w_k.T, w_v.T, out_proj_weight.T
 
 
-@BANK.wrong_for("packed-weights", symptom="must return 4 arrays, w_q, w_k, w_v and w_o; got 1")
+@BANK.wrong_for("packed-weights", symptom="count")
 def unpacked_stacked(in_proj_weight, out_proj_weight):
     return np.stack([*np.split(in_proj_weight.T, 3, axis=1), out_proj_weight.T])
 
 
-@BANK.wrong_for("packed-weights", symptom="you have w_k, w_v and w_o right, but w_q")
+@BANK.wrong_for("packed-weights", symptom="others_right differs query")
 def unpacked_with_a_scaled_query(in_proj_weight, out_proj_weight):
     w_q, w_k, w_v, w_o = unpacked_by_rows(in_proj_weight, out_proj_weight)
     return w_q / np.sqrt(len(w_q)), w_k, w_v, w_o
 
 
-@BANK.wrong_for("packed-weights", names="do not transpose w_k, only the others")
+@BANK.wrong_for("packed-weights", names="w_k_not_transposed")
 def unpacked_with_the_key_forgotten(in_proj_weight, out_proj_weight):
     w_q, w_k, w_v, w_o = unpacked_by_rows(in_proj_weight, out_proj_weight)
     return w_q, w_k.T, w_v, w_o
 
 
-@BANK.wrong_for("packed-weights", symptom=r"the shape of w_k is \(5, 4\), expected \(5, 5\)")
+@BANK.wrong_for("packed-weights", symptom="shape")
 def unpacked_off_by_one(in_proj_weight, out_proj_weight):
     d = in_proj_weight.shape[1]
     w_q, w_k, w_v = in_proj_weight[:d], in_proj_weight[d + 1 : 2 * d], in_proj_weight[2 * d :]
@@ -1166,86 +1166,86 @@ def contributions_in_plain_loops(heads, w_o):
 # head-contributions: wrong
 
 
-@BANK.wrong_for("head-contributions", names="add the contributions up")
+@BANK.wrong_for("head-contributions", names="added")
 def contributions_summed(heads, w_o):
     return np.concatenate(list(heads), axis=-1) @ w_o
 
 
-@BANK.wrong_for("head-contributions", names="average the contributions")
+@BANK.wrong_for("head-contributions", names="averaged")
 def contributions_averaged(heads, w_o):
     return contributions_by_reshape(heads, w_o).mean(axis=0)
 
 
-@BANK.wrong_for("head-contributions", names="same share of the output")
+@BANK.wrong_for("head-contributions", names="shared")
 def contributions_shared_out(heads, w_o):
     output = np.concatenate(list(heads), axis=-1) @ w_o
     return np.array([output / len(heads)] * len(heads))
 
 
-@BANK.wrong_for("head-contributions", names="the whole output: leave the other heads out")
+@BANK.wrong_for("head-contributions", names="whole")
 def contributions_all_whole(heads, w_o):
     return np.array([np.concatenate(list(heads), axis=-1) @ w_o for _ in heads])
 
 
-@BANK.wrong_for("head-contributions", names="divide by num_heads")
+@BANK.wrong_for("head-contributions", names="divided")
 def contributions_divided(heads, w_o):
     return contributions_in_a_loop(heads, w_o) / len(heads)
 
 
-@BANK.wrong_for("head-contributions", names="every num_heads-th row")
+@BANK.wrong_for("head-contributions", names="every_few")
 def contributions_of_interleaved_rows(heads, w_o):
     return np.stack([heads[h] @ w_o[h :: len(heads)] for h in range(len(heads))])
 
 
-@BANK.wrong_for("head-contributions", names="every num_heads-th row")
+@BANK.wrong_for("head-contributions", names="every_few")
 def contributions_with_heads_second_in_the_reshape(heads, w_o):
     num_heads, _, head_dim = heads.shape
     w_o = w_o.reshape(head_dim, num_heads, -1)
     return np.einsum("hld,dhm->hlm", heads, w_o)
 
 
-@BANK.wrong_for("head-contributions", names="first rows of w_o, as zeros padded at the end")
+@BANK.wrong_for("head-contributions", names="first_rows")
 def contributions_padded_at_the_end(heads, w_o):
     missing = len(w_o) - heads.shape[2]
     return np.pad(heads, [(0, 0), (0, 0), (0, missing)]) @ w_o
 
 
-@BANK.wrong_for("head-contributions", names="first rows of w_o, as zeros padded at the end")
+@BANK.wrong_for("head-contributions", names="first_rows")
 def contributions_of_the_same_rows(heads, w_o):
     return np.array([head @ w_o[: head.shape[1]] for head in heads])
 
 
-@BANK.wrong_for("head-contributions", names="last rows of w_o, as zeros padded at the start")
+@BANK.wrong_for("head-contributions", names="last_rows")
 def contributions_padded_at_the_start(heads, w_o):
     missing = len(w_o) - heads.shape[2]
     return np.pad(heads, [(0, 0), (0, 0), (missing, 0)]) @ w_o
 
 
-@BANK.wrong_for("head-contributions", names="rows of w_o in reverse")
+@BANK.wrong_for("head-contributions", names="in_reverse")
 def contributions_of_reversed_rows(heads, w_o):
     return np.array([h @ w for h, w in zip(heads, np.split(w_o, len(heads))[::-1], strict=True)])
 
 
-@BANK.wrong_for("head-contributions", names="start at row h of w_o")
+@BANK.wrong_for("head-contributions", names="one_row_on")
 def contributions_with_a_step_of_one(heads, w_o):
     head_dim = heads.shape[2]
     return np.array([head @ w_o[h : h + head_dim] for h, head in enumerate(heads)])
 
 
-@BANK.wrong_for("head-contributions", names="w_o transposed")
+@BANK.wrong_for("head-contributions", names="columns")
 def contributions_of_the_transpose(heads, w_o):
     num_heads, _, head_dim = heads.shape
     return heads @ w_o.T.reshape(num_heads, head_dim, -1)
 
 
-@BANK.wrong_for("head-contributions", names="w_o transposed")
+@BANK.wrong_for("head-contributions", names="columns")
 def contributions_of_columns(heads, w_o):
     return np.array(
         [h @ w.T for h, w in zip(heads, np.split(w_o, len(heads), axis=1), strict=True)]
     )
 
 
-@BANK.wrong_for("head-contributions", names="A head has head_dim columns")
+@BANK.wrong_for("head-contributions", names="raised own_rows")
 def contributions_of_column_slices(heads, w_o):
     head_dim = heads.shape[2]
     return np.array(
@@ -1253,18 +1253,18 @@ def contributions_of_column_slices(heads, w_o):
     )
 
 
-@BANK.wrong_for("head-contributions", names="A head has head_dim columns")
+@BANK.wrong_for("head-contributions", names="raised own_rows")
 def contributions_of_all_of_w_o(heads, w_o):
     return np.array([head @ w_o for head in heads])
 
 
-@BANK.wrong_for("head-contributions", names="into pieces of columns, one for each head")
+@BANK.wrong_for("head-contributions", names="pieces")
 def contributions_split_from_the_output(heads, w_o):
     output = np.concatenate(list(heads), axis=-1) @ w_o
     return np.stack(np.split(output, len(heads), axis=-1))
 
 
-@BANK.wrong_for("head-contributions", names="into pieces of columns: a head adds")
+@BANK.wrong_for("head-contributions", names="own_columns")
 def contributions_in_their_columns(heads, w_o):
     output = np.concatenate(list(heads), axis=-1) @ w_o
     head_dim = heads.shape[2]
@@ -1276,14 +1276,14 @@ def contributions_in_their_columns(heads, w_o):
     return result
 
 
-@BANK.wrong_for("head-contributions", names="square block")
+@BANK.wrong_for("head-contributions", names="square_blocks")
 def contributions_of_square_blocks(heads, w_o):
     d = heads.shape[2]
     own = [slice(h * d, (h + 1) * d) for h in range(len(heads))]
     return np.array([head @ w_o[s, s] for head, s in zip(heads, own, strict=True)])
 
 
-@BANK.wrong_for("head-contributions", names="output without head h")
+@BANK.wrong_for("head-contributions", names="others")
 def contributions_of_the_others(heads, w_o):
     result = []
     for h in range(len(heads)):
@@ -1293,13 +1293,13 @@ def contributions_of_the_others(heads, w_o):
     return np.array(result)
 
 
-@BANK.wrong_for("head-contributions", names="sign turned")
+@BANK.wrong_for("head-contributions", names="sign_turned")
 def contributions_as_what_is_lost(heads, w_o):
     whole = np.concatenate(list(heads), axis=-1) @ w_o
     return contributions_of_the_others(heads, w_o) - whole
 
 
-@BANK.wrong_for("head-contributions", names="heads up to h")
+@BANK.wrong_for("head-contributions", names="up_to")
 def contributions_cumulated(heads, w_o):
     total = np.zeros((heads.shape[1], w_o.shape[1]))
     result = []
@@ -1309,7 +1309,7 @@ def contributions_cumulated(heads, w_o):
     return np.array(result)
 
 
-@BANK.wrong_for("head-contributions", names="by a reshape alone")
+@BANK.wrong_for("head-contributions", names="torn")
 def contributions_merged_by_reshape(heads, w_o):
     result = []
     for h in range(len(heads)):
@@ -1319,7 +1319,7 @@ def contributions_merged_by_reshape(heads, w_o):
     return np.array(result)
 
 
-@BANK.wrong_for("head-contributions", names="padded with zeros, but not mixed")
+@BANK.wrong_for("head-contributions", names="not_mixed")
 def contributions_unmixed(heads, w_o):
     num_heads, length, head_dim = heads.shape
     result = np.zeros((num_heads, length, num_heads * head_dim))
@@ -1328,53 +1328,53 @@ def contributions_unmixed(heads, w_o):
     return result
 
 
-@BANK.wrong_for("head-contributions", names="length before the heads")
+@BANK.wrong_for("head-contributions", names="length_first")
 def contributions_by_token(heads, w_o):
     w_o = w_o.reshape(len(heads), heads.shape[2], -1)
     return np.einsum("hld,hdm->lhm", heads, w_o)
 
 
-@BANK.wrong_for("head-contributions", names="last two axes swapped")
+@BANK.wrong_for("head-contributions", names="rows_and_columns")
 def contributions_transposed(heads, w_o):
     w_o = w_o.reshape(len(heads), heads.shape[2], -1)
     return np.einsum("hld,hdm->hml", heads, w_o)
 
 
-@BANK.wrong_for("head-contributions", names="lengths of the contributions")
+@BANK.wrong_for("head-contributions", names="lengths")
 def contributions_as_norms(heads, w_o):
     return np.linalg.norm(contributions_by_reshape(heads, w_o), axis=-1)
 
 
-@BANK.wrong_for("head-contributions", names="side by side")
+@BANK.wrong_for("head-contributions", names="side_by_side")
 def contributions_concatenated(heads, w_o):
     return np.concatenate(list(contributions_by_reshape(heads, w_o)), axis=-1)
 
 
-@BANK.wrong_for("head-contributions", names="last head's alone")
+@BANK.wrong_for("head-contributions", names="last_alone")
 def contributions_overwritten(heads, w_o):
     for h, w in enumerate(np.split(w_o, len(heads))):
         result = heads[h] @ w
     return result
 
 
-@BANK.wrong_for("head-contributions", names="away the signs")
+@BANK.wrong_for("head-contributions", names="no_signs")
 def contributions_as_sizes(heads, w_o):
     return np.abs(contributions_by_reshape(heads, w_o))
 
 
-@BANK.wrong_for("head-contributions", symptom="right for the first head, but not for all")
+@BANK.wrong_for("head-contributions", symptom="first_only alone")
 def contributions_mixed_with_rows_one_too_far(heads, w_o):
     num_heads, _, head_dim = heads.shape
     rows = [w_o[: 2 * head_dim][h * head_dim // num_heads :][:head_dim] for h in range(num_heads)]
     return np.array([head @ w for head, w in zip(heads, rows, strict=True)])
 
 
-@BANK.wrong_for("head-contributions", symptom=r"result\[\d, \d, \d+\] is .*, expected")
+@BANK.wrong_for("head-contributions", symptom="differs alone")
 def contributions_scaled(heads, w_o):
     return contributions_by_reshape(heads, w_o) * np.sqrt(len(heads))
 
 
-@BANK.wrong_for("head-contributions", names=r"A contribution is \(len, d_model\)")
+@BANK.wrong_for("head-contributions", names="raised all_columns")
 def contributions_with_square_w_o(heads, w_o):
     num_heads, length, head_dim = heads.shape
     result = np.zeros((num_heads, length, num_heads * head_dim))
@@ -1383,6 +1383,6 @@ def contributions_with_square_w_o(heads, w_o):
     return result
 
 
-@BANK.wrong_for("head-contributions", symptom="is a return missing")
+@BANK.wrong_for("head-contributions", symptom="none")
 def contributions_without_return(heads, w_o):
     contributions_by_reshape(heads, w_o)

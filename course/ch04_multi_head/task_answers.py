@@ -34,7 +34,7 @@ def grouped_attention_by_broadcasting(x, w_q, w_k, w_v, num_heads, num_groups):
     return out.transpose(2, 0, 1, 3).reshape(len(x), -1), weights.reshape(-1, len(x), len(x))
 
 
-@BANK.wrong_for("grouped-attention", names="take turns")
+@BANK.wrong_for("grouped-attention", names="in_turns")
 def grouped_attention_tile(x, w_q, w_k, w_v, num_heads, num_groups):
     q = attnbook.split_heads(x @ w_q, num_heads)
     k, v = (attnbook.split_heads(x @ w, num_groups) for w in (w_k, w_v))
@@ -43,7 +43,7 @@ def grouped_attention_tile(x, w_q, w_k, w_v, num_heads, num_groups):
     return attnbook.merge_heads(out), weights
 
 
-@BANK.wrong_for("grouped-attention", names="values in turns")
+@BANK.wrong_for("grouped-attention", names="values_in_turns")
 def grouped_attention_tile_values(x, w_q, w_k, w_v, num_heads, num_groups):
     q = attnbook.split_heads(x @ w_q, num_heads)
     k, v = (attnbook.split_heads(x @ w, num_groups) for w in (w_k, w_v))
@@ -53,7 +53,7 @@ def grouped_attention_tile_values(x, w_q, w_k, w_v, num_heads, num_groups):
     return attnbook.merge_heads(out), weights
 
 
-@BANK.wrong_for("grouped-attention", names="use the first group")
+@BANK.wrong_for("grouped-attention", names="first_group")
 def grouped_attention_first_group(x, w_q, w_k, w_v, num_heads, num_groups):
     q = attnbook.split_heads(x @ w_q, num_heads)
     k, v = (attnbook.split_heads(x @ w, num_groups)[:1] for w in (w_k, w_v))
@@ -61,7 +61,7 @@ def grouped_attention_first_group(x, w_q, w_k, w_v, num_heads, num_groups):
     return attnbook.merge_heads(out), weights
 
 
-@BANK.wrong_for("grouped-attention", names="scores are not scaled")
+@BANK.wrong_for("grouped-attention", names="unscaled")
 def grouped_attention_unscaled(x, w_q, w_k, w_v, num_heads, num_groups):
     q = attnbook.split_heads(x @ w_q, num_heads)
     k, v = (attnbook.split_heads(x @ w, num_groups) for w in (w_k, w_v))
@@ -70,7 +70,7 @@ def grouped_attention_unscaled(x, w_q, w_k, w_v, num_heads, num_groups):
     return attnbook.merge_heads(out), weights
 
 
-@BANK.wrong_for("grouped-attention", names="width of all heads")
+@BANK.wrong_for("grouped-attention", names="by_all_heads")
 def grouped_attention_scale_of_all(x, w_q, w_k, w_v, num_heads, num_groups):
     q = attnbook.split_heads(x @ w_q, num_heads)
     k, v = (attnbook.split_heads(x @ w, num_groups) for w in (w_k, w_v))
@@ -79,7 +79,7 @@ def grouped_attention_scale_of_all(x, w_q, w_k, w_v, num_heads, num_groups):
     return attnbook.merge_heads(weights @ v), weights
 
 
-@BANK.wrong_for("grouped-attention", names="heads apart: merge")
+@BANK.wrong_for("grouped-attention", names="not_merged")
 def grouped_attention_not_merged(x, w_q, w_k, w_v, num_heads, num_groups):
     q = attnbook.split_heads(x @ w_q, num_heads)
     k, v = (attnbook.split_heads(x @ w, num_groups) for w in (w_k, w_v))
@@ -87,7 +87,7 @@ def grouped_attention_not_merged(x, w_q, w_k, w_v, num_heads, num_groups):
     return attnbook.scaled_dot_product_attention(q, k, v)
 
 
-@BANK.wrong_for("grouped-attention", names="merge tears heads apart")
+@BANK.wrong_for("grouped-attention", names="merge_torn")
 def grouped_attention_merge_without_transpose(x, w_q, w_k, w_v, num_heads, num_groups):
     q = attnbook.split_heads(x @ w_q, num_heads)
     k, v = (attnbook.split_heads(x @ w, num_groups) for w in (w_k, w_v))
@@ -96,7 +96,7 @@ def grouped_attention_merge_without_transpose(x, w_q, w_k, w_v, num_heads, num_g
     return out.reshape(len(x), -1), weights
 
 
-@BANK.wrong_for("grouped-attention", names="split tears tokens apart")
+@BANK.wrong_for("grouped-attention", names="split_torn")
 def grouped_attention_split_without_transpose(x, w_q, w_k, w_v, num_heads, num_groups):
     q = (x @ w_q).reshape(num_heads, len(x), -1)
     k, v = ((x @ w).reshape(num_groups, len(x), -1) for w in (w_k, w_v))
@@ -105,7 +105,7 @@ def grouped_attention_split_without_transpose(x, w_q, w_k, w_v, num_heads, num_g
     return attnbook.merge_heads(out), weights
 
 
-@BANK.wrong_for("grouped-attention", names="weights are averaged")
+@BANK.wrong_for("grouped-attention", names="mean_weights")
 def grouped_attention_mean_weights(x, w_q, w_k, w_v, num_heads, num_groups):
     q = attnbook.split_heads(x @ w_q, num_heads)
     k, v = (attnbook.split_heads(x @ w, num_groups) for w in (w_k, w_v))
@@ -114,7 +114,7 @@ def grouped_attention_mean_weights(x, w_q, w_k, w_v, num_heads, num_groups):
     return attnbook.merge_heads(out), weights.mean(axis=0)
 
 
-@BANK.wrong_for("grouped-attention", symptom="raised ValueError")
+@BANK.wrong_for("grouped-attention", symptom="raised heads_of_a_group")
 def grouped_attention_not_repeated(x, w_q, w_k, w_v, num_heads, num_groups):
     q = attnbook.split_heads(x @ w_q, num_heads)
     k, v = (attnbook.split_heads(x @ w, num_groups) for w in (w_k, w_v))
@@ -122,7 +122,7 @@ def grouped_attention_not_repeated(x, w_q, w_k, w_v, num_heads, num_groups):
     return attnbook.merge_heads(out), weights
 
 
-@BANK.wrong_for("grouped-attention", symptom="raised ValueError")
+@BANK.wrong_for("grouped-attention", symptom="raised heads_of_a_group")
 def grouped_attention_split_keys_by_heads(x, w_q, w_k, w_v, num_heads, num_groups):
     q, k, v = (attnbook.split_heads(x @ w, num_heads) for w in (w_q, w_k, w_v))
     out, weights = attnbook.scaled_dot_product_attention(q, k, v)
@@ -138,7 +138,7 @@ def grouped_attention_by_split(x, w_q, w_k, w_v, num_heads, num_groups):
     return np.hstack(weights @ v), weights
 
 
-@BANK.wrong_for("grouped-attention", names="scale is the number of heads")
+@BANK.wrong_for("grouped-attention", names="by_num_heads")
 def grouped_attention_scale_of_num_heads(x, w_q, w_k, w_v, num_heads, num_groups):
     q = attnbook.split_heads(x @ w_q, num_heads)
     k, v = (attnbook.split_heads(x @ w, num_groups) for w in (w_k, w_v))
@@ -147,7 +147,7 @@ def grouped_attention_scale_of_num_heads(x, w_q, w_k, w_v, num_heads, num_groups
     return attnbook.merge_heads(weights @ v), weights
 
 
-@BANK.wrong_for("grouped-attention", names="all heads of a group")
+@BANK.wrong_for("grouped-attention", names="by_group")
 def grouped_attention_scale_of_a_group(x, w_q, w_k, w_v, num_heads, num_groups):
     q = attnbook.split_heads(x @ w_q, num_heads)
     k, v = (attnbook.split_heads(x @ w, num_groups) for w in (w_k, w_v))
@@ -156,7 +156,7 @@ def grouped_attention_scale_of_a_group(x, w_q, w_k, w_v, num_heads, num_groups):
     return attnbook.merge_heads(weights @ v), weights
 
 
-@BANK.wrong_for("grouped-attention", symptom="Right before")
+@BANK.wrong_for("grouped-attention", symptom="differs other_numbers")
 def grouped_attention_few_known_scales(x, w_q, w_k, w_v, num_heads, num_groups):
     scale = {2: 1.41421356, 3: 1.73205081, 5: 2.23606798}.get(w_q.shape[1] // num_heads, 1)
     q = attnbook.split_heads(x @ w_q, num_heads)
@@ -186,69 +186,69 @@ def smaller_layer_by_delete(w_q, w_k, w_v, w_o, num_heads, removed):
     return [np.delete(w, gone, axis=1) for w in (w_q, w_k, w_v)] + [np.delete(w_o, gone, axis=0)]
 
 
-@BANK.wrong_for("smaller-layer", names="are zeroed")
+@BANK.wrong_for("smaller-layer", names="zeroed")
 def smaller_layer_zeroed(w_q, w_k, w_v, w_o, num_heads, removed):
     keep = ~np.isin(np.repeat(np.arange(num_heads), w_q.shape[1] // num_heads), removed)
     return w_q * keep, w_k * keep, w_v * keep, w_o * keep[:, None]
 
 
-@BANK.wrong_for("smaller-layer", names="keep the others")
+@BANK.wrong_for("smaller-layer", names="removed_kept")
 def smaller_layer_removed_only(w_q, w_k, w_v, w_o, num_heads, removed):
     keep = np.isin(np.repeat(np.arange(num_heads), w_q.shape[1] // num_heads), removed)
     return w_q[:, keep], w_k[:, keep], w_v[:, keep], w_o[keep]
 
 
-@BANK.wrong_for("smaller-layer", names="w_o is whole")
+@BANK.wrong_for("smaller-layer", names="w_o_whole")
 def smaller_layer_whole_output(w_q, w_k, w_v, w_o, num_heads, removed):
     keep = ~np.isin(np.repeat(np.arange(num_heads), w_q.shape[1] // num_heads), removed)
     return w_q[:, keep], w_k[:, keep], w_v[:, keep], w_o
 
 
-@BANK.wrong_for("smaller-layer", names="single columns")
+@BANK.wrong_for("smaller-layer", names="single_columns")
 def smaller_layer_columns(w_q, w_k, w_v, w_o, num_heads, removed):
     cut = [np.delete(w, removed, axis=1) for w in (w_q, w_k, w_v)]
     return *cut, np.delete(w_o, removed, axis=0)
 
 
-@BANK.wrong_for("smaller-layer", names="every num_heads-th column")
+@BANK.wrong_for("smaller-layer", names="every_few")
 def smaller_layer_interleaved(w_q, w_k, w_v, w_o, num_heads, removed):
     keep = ~np.isin(np.tile(np.arange(num_heads), w_q.shape[1] // num_heads), removed)
     return w_q[:, keep], w_k[:, keep], w_v[:, keep], w_o[keep]
 
 
-@BANK.wrong_for("smaller-layer", names="only the first head of the list")
+@BANK.wrong_for("smaller-layer", names="first_of_list")
 def smaller_layer_one(w_q, w_k, w_v, w_o, num_heads, removed):
     d = w_q.shape[1] // num_heads
     gone = slice(removed[0] * d, removed[0] * d + d)
     return *(np.delete(w, gone, axis=1) for w in (w_q, w_k, w_v)), np.delete(w_o, gone, axis=0)
 
 
-@BANK.wrong_for("smaller-layer", names="counted from 1")
+@BANK.wrong_for("smaller-layer", names="from_one")
 def smaller_layer_from_one(w_q, w_k, w_v, w_o, num_heads, removed):
     head = np.repeat(np.arange(1, num_heads + 1), w_q.shape[1] // num_heads)
     keep = ~np.isin(head, removed)
     return w_q[:, keep], w_k[:, keep], w_v[:, keep], w_o[keep]
 
 
-@BANK.wrong_for("smaller-layer", names="made larger")
+@BANK.wrong_for("smaller-layer", names="w_o_larger")
 def smaller_layer_rescaled(w_q, w_k, w_v, w_o, num_heads, removed):
     keep = ~np.isin(np.repeat(np.arange(num_heads), w_q.shape[1] // num_heads), removed)
     return w_q[:, keep], w_k[:, keep], w_v[:, keep], w_o[keep] / keep.mean()
 
 
-@BANK.wrong_for("smaller-layer", symptom="w_o")
+@BANK.wrong_for("smaller-layer", symptom="shape swapped_axes")
 def smaller_layer_columns_of_w_o(w_q, w_k, w_v, w_o, num_heads, removed):
     keep = ~np.isin(np.repeat(np.arange(num_heads), w_q.shape[1] // num_heads), removed)
     return w_q[:, keep], w_k[:, keep], w_v[:, keep], w_o.T[:, keep]
 
 
-@BANK.wrong_for("smaller-layer", symptom="must return 4 arrays")
+@BANK.wrong_for("smaller-layer", symptom="count")
 def smaller_layer_without_output(w_q, w_k, w_v, w_o, num_heads, removed):
     keep = ~np.isin(np.repeat(np.arange(num_heads), w_q.shape[1] // num_heads), removed)
     return w_q[:, keep], w_k[:, keep], w_v[:, keep]
 
 
-@BANK.wrong_for("smaller-layer", names="one after another")
+@BANK.wrong_for("smaller-layer", names="one_after_another")
 def smaller_layer_one_by_one(w_q, w_k, w_v, w_o, num_heads, removed):
     d = w_q.shape[1] // num_heads
     for h in removed:
@@ -258,20 +258,20 @@ def smaller_layer_one_by_one(w_q, w_k, w_v, w_o, num_heads, removed):
     return w_q, w_k, w_v, w_o
 
 
-@BANK.wrong_for("smaller-layer", names="another order")
+@BANK.wrong_for("smaller-layer", names="other_order")
 def smaller_layer_keys_first(w_q, w_k, w_v, w_o, num_heads, removed):
     keep = ~np.isin(np.repeat(np.arange(num_heads), w_q.shape[1] // num_heads), removed)
     return w_k[:, keep], w_q[:, keep], w_v[:, keep], w_o[keep]
 
 
-@BANK.wrong_for("smaller-layer", names="changed in place")
+@BANK.wrong_for("smaller-layer", names="in_place")
 def smaller_layer_sorts_the_list(w_q, w_k, w_v, w_o, num_heads, removed):
     removed.sort()
     keep = ~np.isin(np.repeat(np.arange(num_heads), w_q.shape[1] // num_heads), removed)
     return w_q[:, keep], w_k[:, keep], w_v[:, keep], w_o[keep]
 
 
-@BANK.wrong_for("smaller-layer", names="d_out need not be d_in")
+@BANK.wrong_for("smaller-layer", names="raised other_d_out")
 def smaller_layer_back_to_d_in(w_q, w_k, w_v, w_o, num_heads, removed):
     left = [h for h in range(num_heads) if h not in removed]
     d_in, d = len(w_q), w_q.shape[1] // num_heads
@@ -279,7 +279,7 @@ def smaller_layer_back_to_d_in(w_q, w_k, w_v, w_o, num_heads, removed):
     return *columns, w_o.reshape(num_heads, d, d_in)[left].reshape(-1, d_in)
 
 
-@BANK.wrong_for("smaller-layer", names="With no head removed all stays as it is")
+@BANK.wrong_for("smaller-layer", names="raised none_removed")
 def smaller_layer_something_must_go(w_q, w_k, w_v, w_o, num_heads, removed):
     d = w_q.shape[1] // num_heads
     gone = np.concatenate([np.arange(h * d, (h + 1) * d) for h in removed])
@@ -327,7 +327,7 @@ def fewer_groups_by_matrix(x, w_q, w_k, w_v, groups):
     return np.array(errors)
 
 
-@BANK.wrong_for("fewer-groups", names="only the keys")
+@BANK.wrong_for("fewer-groups", names="keys_alone")
 def fewer_groups_keys_only(x, w_q, w_k, w_v, groups):
     def run(k, v):
         layer = attnbook.MultiHeadAttention(w_q=w_q, w_k=k, w_v=v, w_o=np.eye(32), num_heads=8)
@@ -340,7 +340,7 @@ def fewer_groups_keys_only(x, w_q, w_k, w_v, groups):
     return np.array(errors)
 
 
-@BANK.wrong_for("fewer-groups", names="only the values")
+@BANK.wrong_for("fewer-groups", names="values_alone")
 def fewer_groups_values_only(x, w_q, w_k, w_v, groups):
     def run(k, v):
         layer = attnbook.MultiHeadAttention(w_q=w_q, w_k=k, w_v=v, w_o=np.eye(32), num_heads=8)
@@ -353,7 +353,7 @@ def fewer_groups_values_only(x, w_q, w_k, w_v, groups):
     return np.array(errors)
 
 
-@BANK.wrong_for("fewer-groups", names="heads in turns")
+@BANK.wrong_for("fewer-groups", names="in_turns")
 def fewer_groups_in_turns(x, w_q, w_k, w_v, groups):
     def run(k, v):
         layer = attnbook.MultiHeadAttention(w_q=w_q, w_k=k, w_v=v, w_o=np.eye(32), num_heads=8)
@@ -369,7 +369,7 @@ def fewer_groups_in_turns(x, w_q, w_k, w_v, groups):
     return np.array(errors)
 
 
-@BANK.wrong_for("fewer-groups", names="takes its first head")
+@BANK.wrong_for("fewer-groups", names="first_head")
 def fewer_groups_first_head(x, w_q, w_k, w_v, groups):
     def run(k, v):
         layer = attnbook.MultiHeadAttention(w_q=w_q, w_k=k, w_v=v, w_o=np.eye(32), num_heads=8)
@@ -385,7 +385,7 @@ def fewer_groups_first_head(x, w_q, w_k, w_v, groups):
     return np.array(errors)
 
 
-@BANK.wrong_for("fewer-groups", names="sum of its heads")
+@BANK.wrong_for("fewer-groups", names="summed")
 def fewer_groups_sum(x, w_q, w_k, w_v, groups):
     def run(k, v):
         layer = attnbook.MultiHeadAttention(w_q=w_q, w_k=k, w_v=v, w_o=np.eye(32), num_heads=8)
@@ -402,7 +402,7 @@ def fewer_groups_sum(x, w_q, w_k, w_v, groups):
     return np.array(errors)
 
 
-@BANK.wrong_for("fewer-groups", names="opposite order")
+@BANK.wrong_for("fewer-groups", names="opposite_order")
 def fewer_groups_reversed(x, w_q, w_k, w_v, groups):
     def run(k, v):
         layer = attnbook.MultiHeadAttention(w_q=w_q, w_k=k, w_v=v, w_o=np.eye(32), num_heads=8)
@@ -419,7 +419,7 @@ def fewer_groups_reversed(x, w_q, w_k, w_v, groups):
     return np.array(errors)
 
 
-@BANK.wrong_for("fewer-groups", names="not relative")
+@BANK.wrong_for("fewer-groups", names="not_relative")
 def fewer_groups_absolute(x, w_q, w_k, w_v, groups):
     def run(k, v):
         layer = attnbook.MultiHeadAttention(w_q=w_q, w_k=k, w_v=v, w_o=np.eye(32), num_heads=8)
@@ -435,7 +435,7 @@ def fewer_groups_absolute(x, w_q, w_k, w_v, groups):
     return np.array(errors)
 
 
-@BANK.wrong_for("fewer-groups", names="squares of the relative error")
+@BANK.wrong_for("fewer-groups", names="squares")
 def fewer_groups_squared(x, w_q, w_k, w_v, groups):
     def run(k, v):
         layer = attnbook.MultiHeadAttention(w_q=w_q, w_k=k, w_v=v, w_o=np.eye(32), num_heads=8)
@@ -452,7 +452,7 @@ def fewer_groups_squared(x, w_q, w_k, w_v, groups):
     return np.array(errors)
 
 
-@BANK.wrong_for("fewer-groups", names="one mean for all its columns")
+@BANK.wrong_for("fewer-groups", names="one_mean")
 def fewer_groups_all_columns(x, w_q, w_k, w_v, groups):
     def run(k, v):
         layer = attnbook.MultiHeadAttention(w_q=w_q, w_k=k, w_v=v, w_o=np.eye(32), num_heads=8)
@@ -465,7 +465,7 @@ def fewer_groups_all_columns(x, w_q, w_k, w_v, groups):
     return np.array(errors)
 
 
-@BANK.wrong_for("fewer-groups", names="one ratio per token")
+@BANK.wrong_for("fewer-groups", names="mean_of_ratios")
 def fewer_groups_mean_of_ratios(x, w_q, w_k, w_v, groups):
     def run(k, v):
         layer = attnbook.MultiHeadAttention(w_q=w_q, w_k=k, w_v=v, w_o=np.eye(32), num_heads=8)
@@ -482,7 +482,7 @@ def fewer_groups_mean_of_ratios(x, w_q, w_k, w_v, groups):
     return np.array(errors)
 
 
-@BANK.wrong_for("fewer-groups", names="queries are averaged")
+@BANK.wrong_for("fewer-groups", names="queries_too")
 def fewer_groups_queries_too(x, w_q, w_k, w_v, groups):
     def run(*matrices):
         layer = attnbook.MultiHeadAttention(

@@ -58,26 +58,19 @@ def _waves(angles: Array) -> Any:
     return np.where(np.arange(angles.shape[1]) % 2, np.cos(angles), np.sin(angles))
 
 
-def _encoded(
-    wave: Function, exponents: Function = lambda d: np.repeat(_exponents(d), 2)
-) -> Function:
-    """Make an encoding of the angles, where each column has an exponent."""
-    return lambda n, d, b: wave(np.outer(np.arange(n), float(b) ** exponents(d)))
+def _encoded(frequencies: Function = _frequencies, wave: Function = _waves) -> Function:
+    """Make an encoding of frequencies, one for each pair or each column."""
+    return lambda n, d, b: wave(np.c_[:n] * np.repeat(w := frequencies(d, b), d // len(w)))
 
+
+_angles = _encoded(wave=np.copy)
 
 # Those that a sum shows, too.
 _ENCODINGS: dict[str, Function] = dict(
-    **each(
-        lambda wrong: lambda n, d, b: _waves(np.outer(np.arange(n), np.repeat(wrong(d, b), 2))),
-        **_FREQUENCIES,
-    ),
-    own_exponents=_encoded(_waves, lambda d: -np.arange(d) / d),
+    **each(_encoded, **_FREQUENCIES, own_exponents=lambda d, b: b ** (-np.arange(d) / d)),
     from_one=lambda n, d, b: _encode(n + 1, d, b)[1:],
-    **returning(
-        _encode,
-        halves=lambda e: np.hstack([e[:, 0::2], e[:, 1::2]]),
-        cosine_first=lambda e: e[:, np.arange(e.shape[1]) ^ 1],
-    ),
+    **returning(_encode, halves=lambda e: np.hstack([e[:, 0::2], e[:, 1::2]])),
+    **returning(_encode, cosine_first=lambda e: e[:, np.arange(e.shape[1]) ^ 1]),
 )
 
 _SINUSOIDAL = Exercise(
@@ -91,26 +84,17 @@ _SINUSOIDAL = Exercise(
     ),
     mistakes=dict(
         _ENCODINGS,
-        columns_doubled=_encoded(_waves, lambda d: -2 * np.arange(d) / d),
-        power_alone=lambda n, d, b: _waves(
-            np.outer(np.arange(n), -np.repeat(_exponents(d), 2)) / b**2
-        ),
+        by_column=_encoded(lambda d, b: b ** (-2 * np.arange(d) / d)),
+        power_alone=_encoded(lambda d, b: -_exponents(d) / 2 / b**2),
         power_of_both=lambda n, d, b: _waves((np.c_[:n] / b) ** -np.repeat(_exponents(d), 2)),
-        **each(_encoded, sines_alone=np.sin, angles=np.copy),
-        **each(_encoded, by_rows=lambda a: _waves(a.T).T, by_length=lambda a: _waves(a / len(a))),
+        **returning(_angles, sines_alone=np.sin, by_rows=lambda a: _waves(a.T).T),
+        **returning(_angles, angles=np.copy, by_length=lambda a: _waves(a / len(a))),
         **returning(_encode, transposed=np.transpose, cut_to_integers=np.trunc),
         **returning(_encode, stacked=lambda e: e.reshape(len(e), -1, 2), squeezed=np.squeeze),
-        **returning(
-            _encode,
-            padded=lambda e: e * (np.c_[: len(e)] > 0),
-            cosine_halves=lambda e: np.hstack([e[:, 1::2], e[:, 0::2]]),
-        ),
+        **returning(_encode, padded=lambda e: e * (np.c_[: len(e)] > 0)),
+        **returning(_encode, cosine_halves=lambda e: np.hstack([e[:, 1::2], e[:, 0::2]])),
     ),
-    clues={
-        **_CLUES,
-        "broadcast (together|input)": "rows_and_columns",
-        "out of bounds": "columns_of_pair",
-    },
+    clues=_CLUES | {"broadcast": "rows_and_columns", "out of bounds": "columns_of_pair"},
 )
 
 
@@ -121,16 +105,11 @@ def _rotation(offset: float, d_model: int, base: float) -> Array:
     return relative_rotation(offset, d_model, base=base)
 
 
-def _blocked(
-    block: str = "c s -s c",
-    angle: Function = np.multiply,  # of the first argument and the frequencies
-    frequencies: Function = _frequencies,
-    axes: str = "piqj",  # "ipjq" has all sines before all cosines
-) -> Function:
-    """Make a matrix of blocks, each of cosine and sine of one angle of its pair."""
+def _blocked(block: str = "c s -s c", of: Function = _frequencies, axes: str = "piqj") -> Function:
+    """Make a matrix of a block for each pair; axes "ipjq" have all sines before all cosines."""
 
-    def matrix(first: float, d: int, base: float) -> Any:
-        c, s = np.cos(a := angle(first, frequencies(d, base))), np.sin(a)
+    def matrix(offset: float, d: int, base: float) -> Any:
+        c, s = np.cos(angles := offset * of(d, base)), np.sin(angles)
         entries = {"c": c, "-c": -c, "s": s, "-s": -s}
         blocks = np.reshape([entries[entry] for entry in block.split()], (2, 2, d // 2))
         return np.einsum(f"ijp,pq->{axes}", blocks, np.eye(d // 2)).reshape(d, d)
@@ -147,7 +126,7 @@ _ROTATION = Exercise(
     call="rotation(offset, d_model, base)",
     reference=_rotation,
     cases=_cases(
-        "of_p_alone negative_offset sizes nothing_moves one_pair",
+        "of_p negative sizes nothing_moves one_pair",
         offset=[3, -2, 5, 0, 7],
         d_model=[10, 6, 14, 6, 2],
         base=[50.0, 10000.0, 300, 20.0, 30.0],
@@ -155,31 +134,22 @@ _ROTATION = Exercise(
     mistakes=dict(
         **each(_blocked, transposed="c -s s c", two_pluses="c s s c", two_minuses="c -s -s c"),
         **each(_blocked, sine_first="s c -c s", minus_at_cosine="c s s -c", reflection="-c s s c"),
-        **each(
-            lambda block: _blocked(block, axes="ipjq"), halves="c s -s c", halves_back="c -s s c"
-        ),
+        halves=_blocked(axes="ipjq"),
+        halves_back=_blocked("c -s s c", axes="ipjq"),
         **_first(_rotation, no_offset=lambda p: 1, one_too_far=lambda p: p + 1, no_sign=abs),
-        added=_blocked(angle=np.add),
-        identity=lambda offset, d, b: np.eye(d),
-        shifted_columns=lambda offset, d, b: np.roll(np.eye(d), offset, axis=0),
-        **returning(
-            _rotation,
-            **_IN_BLOCKS,
-            no_sines=lambda m: np.diag(np.diag(m)),
-            no_sine_below=np.triu,
-            around_ones=lambda m: np.where(m == 0, 1, m),
-            encoding=lambda m: m[:, 1::2].sum(axis=1),
-            encoding_on_diagonal=lambda m: np.diag(m[:, 1::2].sum(axis=1)),
-        ),
-        **each(
-            lambda wrong: _blocked(frequencies=wrong),
-            **_FREQUENCIES,
-            first_pair=lambda d, b: _exponents(d) == 0,
-            last_frequency=lambda d, b: np.full(d // 2, _frequencies(d, b)[-1]),
-            offset_in_degrees=lambda d, b: np.full(d // 2, np.pi / 180),
-        ),
+        added=lambda p, d, b: _blocked(of=lambda d, b: p + _frequencies(d, b))(1, d, b),
+        identity=lambda p, d, b: np.eye(d),
+        shifted_columns=lambda p, d, b: np.roll(np.eye(d), p, axis=0),
+        **returning(_rotation, **_IN_BLOCKS, around_ones=lambda m: np.where(m == 0, 1, m)),
+        **returning(_rotation, no_sine_below=np.triu, no_sines=lambda m: np.diag(np.diag(m))),
+        **returning(_rotation, encoding=lambda m: m[:, 1::2].sum(axis=1)),
+        **returning(_rotation, on_diagonal=lambda m: np.diag(m[:, 1::2].sum(axis=1))),
+        **each(lambda wrong: _blocked(of=wrong), **_FREQUENCIES),
+        first_pair=_blocked(of=lambda d, b: _exponents(d) == 0),
+        last_frequency=_blocked(of=lambda d, b: np.full(d // 2, _frequencies(d, b)[-1])),
+        offset_in_degrees=_blocked(of=lambda d, b: np.full(d // 2, np.pi / 180)),
     ),
-    clues={**_CLUES, "out of bounds|broadcast": "block_of_pair"},
+    clues=_CLUES | {"out of bounds|broadcast": "block_of_pair"},
 )
 
 
@@ -198,50 +168,31 @@ def _added(combine: Function) -> Function:
     return lambda x: combine(x, sinusoidal_encoding(*x.shape[1:]))
 
 
-def _plus(change: Function) -> Function:
-    """Add what is done to the right encoding."""
-    return _added(lambda x, e: x + change(e))
-
-
 _ADD_POSITIONS = Exercise(
     call="add_positions(x)",
     reference=_added(np.add),
     cases=_add_cases,
     mistakes=dict(
-        **each(_plus, of_first=lambda e: e[0], of_last=lambda e: e[-1], backwards=np.flipud),
-        **each(_plus, mean=lambda e: e.mean(axis=0), numbers=lambda e: np.c_[: len(e)]),
+        **each(_added, of_first=lambda x, e: x + e[0], of_last=lambda x, e: x + e[-1]),
+        **each(_added, mean=lambda x, e: x + e.mean(axis=0), backwards=lambda x, e: x + e[::-1]),
         **each(_added, encoding_alone=lambda x, e: e, product=np.multiply, subtracted=np.subtract),
-        **each(
-            _added,
-            by_root=lambda x, e: x + e / np.sqrt(x.shape[2]),
-            by_norm=lambda x, e: x + e / np.sqrt(x.shape[2] / 2),
-            scaled_x=lambda x, e: x * np.sqrt(x.shape[2]) + e,
-            first_sequence=lambda x, e: np.concatenate([x[:1] + e, x[1:]]),
-            concatenated=lambda x, e: np.concatenate([x, 0 * x + e], axis=2),
-            as_tokens=lambda x, e: np.concatenate([0 * x + e, x], axis=1),
-            cut_to_integers=lambda x, e: (x + e).astype(x.dtype),
-        ),
-        **each(
-            lambda encode: lambda x: x + encode(*x.shape),
-            by_batch=lambda batch, n, d: sinusoidal_encoding(batch, d)[:, None],
-            of_length=lambda batch, n, d: sinusoidal_encoding(n + 1, d)[-1],
-            counted_on=lambda *shape: sinusoidal_encoding(shape[0] * shape[1], shape[2]).reshape(
-                shape
-            ),
-            of_features=lambda batch, n, d: sinusoidal_encoding(d, 2 * n)[:, ::2].T,
-            fixed_base=lambda batch, n, d: sinusoidal_encoding(n, d, base=1000),
-        ),
-        **each(
-            lambda encode: lambda x: x + encode(*x.shape[1:], 10000.0),
-            **but(_ENCODINGS, "fixed_base"),
-        ),
+        numbers=_added(lambda x, e: x + np.c_[: len(e)]),
+        by_root=_added(lambda x, e: x + e / np.sqrt(x.shape[2])),
+        by_norm=_added(lambda x, e: x + e / np.sqrt(x.shape[2] / 2)),
+        scaled_x=_added(lambda x, e: x * np.sqrt(x.shape[2]) + e),
+        first_sequence=_added(lambda x, e: np.concatenate([x[:1] + e, x[1:]])),
+        concatenated=_added(lambda x, e: np.concatenate([x, 0 * x + e], axis=2)),
+        as_tokens=_added(lambda x, e: np.concatenate([0 * x + e, x], axis=1)),
+        cut_to_integers=_added(lambda x, e: (x + e).astype(x.dtype)),
+        by_batch=lambda x: x + sinusoidal_encoding(len(x), x.shape[2])[:, None],
+        of_len=lambda x: x + sinusoidal_encoding(x.shape[1] + 1, x.shape[2])[-1],
+        counted_on=lambda x: x + sinusoidal_encoding(x[..., 0].size, x.shape[2]).reshape(x.shape),
+        of_features=lambda x: x + sinusoidal_encoding(x.shape[2], 2 * x.shape[1])[:, ::2].T,
+        fixed_base=lambda x: x + sinusoidal_encoding(*x.shape[1:], base=1000),
+        **each(lambda e: lambda x: x + e(*x.shape[1:], 1e4), **but(_ENCODINGS, "fixed_base")),
     ),
-    clues={
-        **_CLUES,
-        "broadcast (together|input)": "row_for_each_token",
-        "Cannot cast ufunc": "in_place_to_integers",
-        "out of bounds|too many values|not enough values": "three_axes",
-    },
+    clues=_CLUES
+    | {"broadcast": "row_per_token", "Cannot cast": "in_place_sum", "bounds|unpack": "three_axes"},
 )
 
 
@@ -261,82 +212,68 @@ _OFFSET_SCORE = Exercise(
     returns=("score",),
     reference=_score,
     cases=_cases(
-        "three_apart negative_offset far_apart no_offset_here negative_score",
+        "three_apart negative far_apart no_offset_here negative_score",
         offset=[3, -13, 38, 0, 3],
         d_model=[10, 6, 14, 22, 2],
         base=[50.0, 10000.0, 300, 20.0, 30.0],
     ),
     mistakes=dict(
         sines=lambda o, d, b: np.sin(o * _frequencies(d, b)).sum(),
-        sines_and_cosines=lambda o, d, b: _encode(o + 1, d, b)[-1].sum(),
+        sines_and_cosines=lambda o, d, b: (np.sin(a := o * _frequencies(d, b)) + np.cos(a)).sum(),
         cosine_of_sum=lambda o, d, b: np.cos(o * _frequencies(d, b).sum()),
         **returning(_cosines, product=np.prod, one_by_one=np.copy, mean=np.mean, with_itself=len),
         **returning(_cosines, first_pair=lambda c: c[0], last_pair=lambda c: c[-1]),
         **returning(_cosines, squares=lambda c: c @ c, absolute_cosines=lambda c: abs(c).sum()),
         **returning(_score, absolute=abs, twice=lambda score: 2 * score),
-        **returning(
-            _cosines,
-            by_d_model=lambda c: c.mean() / 2,
-            by_root=lambda c: c.sum() / np.sqrt(2 * len(c)),
-            distance=lambda c: np.sqrt(2 * (1 - c).sum()),
-        ),
+        **returning(_cosines, by_d_model=lambda c: c.mean() / 2),
+        **returning(_cosines, by_root=lambda c: c.sum() / np.sqrt(2 * len(c))),
+        **returning(_cosines, distance=lambda c: np.sqrt(2 * (1 - c).sum())),
         **_first(_score, no_offset=lambda offset: 1, one_too_far=lambda offset: offset + 1),
         offset_outside=lambda o, d, b: o * _score(1, d, b),
-        sines_of_position_0=lambda o, d, b: 0,
+        sines_of_0=lambda o, d, b: 0,
         **each(lambda wrong: lambda o, d, b: np.cos(o * wrong(d, b)).sum(), **_FREQUENCIES),
     ),
-    clues={**_CLUES, "out of bounds": "long_table", "negative": "negative_offset"},
+    clues=_CLUES | {"out of bounds": "long_table", "negative": "negative"},
 )
 
 
 # reversal
 
 
-def _turned(end: float, d_model: int, base: float) -> Array:
-    """Turn p into end - p."""
-    about_0 = np.diag(np.tile([-1.0, 1.0], d_model // 2))  # turns p into -p
-    return relative_rotation(end, d_model, base=base) @ about_0
-
-
-def _reversal(length: int, d_model: int, base: float) -> Array:
-    return _turned(length - 1, d_model, base)
+_turned = _blocked("-c s s c")  # end and p into end - p
 
 
 def _reversed(block: str = "-c s s c", **others: Any) -> Function:
-    return _blocked(block, lambda length, frequency: (length - 1) * frequency, **others)
+    return lambda length, d, b: _blocked(block, **others)(length - 1, d, b)
 
 
 _REVERSAL = Exercise(
     call="reversal(length, d_model, base)",
-    reference=_reversal,
+    reference=lambda n, d, b: _rotation(n - 1, d, b) @ np.diag([-1, 1] * (d // 2)),
     # More positions than columns, so that one matrix alone reverses them all.
     cases=_cases(
-        "of_p_alone other_base sizes one_pair",
+        "of_p other_base sizes one_pair",
         length=[23, 59, 97, 5],
         d_model=[10, 6, 14, 2],
         base=[50.0, 10000.0, 300, 30.0],
     ),
     mistakes=dict(
         **each(_reversed, rotation="c s -s c", rotation_back="c -s s c", moved_first="-c -s -s c"),
-        **each(_reversed, wrong_cosine="c s s -c", no_minus_at_all="c s s c"),
-        **each(_reversed, two_minuses="-c s s -c", minus_below="-c s -s c"),
-        **each(_reversed, negative="c -s -s -c", sine_first="-s c c s"),
+        **each(_reversed, wrong_cosine="c s s -c", pluses="c s s c", two_minuses="-c s s -c"),
+        **each(_reversed, minus_below="-c s -s c", negative="c -s -s -c", sine_first="-s c c s"),
         halves=_reversed(axes="ipjq"),
         **_first(_turned, from_length=lambda n: n, too_short=lambda n: n - 2, about_0=lambda n: 0),
         **_first(_turned, middle=lambda n: (n - 1) / 2, half_of_length=lambda n: n / 2),
-        **each(
-            lambda block: lambda length, d, b: np.kron(np.eye(d // 2), block),
-            cosines_turned=[[1, 0], [0, -1]],
-            swapped_pairs=[[0, 1], [1, 0]],
-            identity=np.eye(2),
-        ),
+        cosines_turned=lambda length, d, b: np.diag([1, -1] * (d // 2)),
+        swapped_pairs=lambda length, d, b: np.eye(d)[np.arange(d) ^ 1],
+        identity=lambda length, d, b: np.eye(d),
         columns_reversed=lambda length, d, b: np.fliplr(np.eye(d)),
         rows_reversed=lambda length, d, b: np.fliplr(np.eye(length)),
         encodings=lambda length, d, b: _encode(length, d, b)[::-1],
-        **returning(_reversal, **_IN_BLOCKS),
-        **each(lambda wrong: _reversed(frequencies=wrong), **_FREQUENCIES),
+        **returning(_reversed(), **_IN_BLOCKS),
+        **each(lambda wrong: _reversed(of=wrong), **_FREQUENCIES),
     ),
-    clues={**_CLUES, "out of bounds|broadcast": "block_of_pair"},
+    clues=_CLUES | {"out of bounds|broadcast": "block_of_pair"},
 )
 
 

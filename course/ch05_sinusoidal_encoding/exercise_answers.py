@@ -95,13 +95,13 @@ def encoding_from(angles):
     return encoding
 
 
-@BANK.wrong_for("sinusoidal", names="exponent -j / d_model")
+@BANK.wrong_for("sinusoidal", names="single")
 def encoding_with_i_for_2i(length, d_model, base):
     frequencies = base ** (-np.arange(d_model // 2) / d_model)
     return encoding_from(np.outer(np.arange(length), frequencies))
 
 
-@BANK.wrong_for("sinusoidal", names="double the number of a column")
+@BANK.wrong_for("sinusoidal", names="doubled")
 def encoding_with_even_columns_doubled(length, d_model, base):
     encoding = np.zeros((length, d_model))
     for p in range(length):
@@ -111,13 +111,13 @@ def encoding_with_even_columns_doubled(length, d_model, base):
     return encoding
 
 
-@BANK.wrong_for("sinusoidal", names="divide by d_model / 2")
+@BANK.wrong_for("sinusoidal", names="doubled")
 def encoding_divided_by_the_pairs(length, d_model, base):
     frequencies = base ** (-2 * np.arange(d_model // 2) / (d_model // 2))
     return encoding_from(np.outer(np.arange(length), frequencies))
 
 
-@BANK.wrong_for("sinusoidal", names=r"exponent of their own, 2j \+ 1")
+@BANK.wrong_for("sinusoidal", names="own_exponents")
 def encoding_with_the_column_as_exponent(length, d_model, base):
     encoding = np.zeros((length, d_model))
     for i in range(d_model):
@@ -126,7 +126,7 @@ def encoding_with_the_column_as_exponent(length, d_model, base):
     return encoding
 
 
-@BANK.wrong_for("sinusoidal", names=r"exponent of their own, 2j \+ 1")
+@BANK.wrong_for("sinusoidal", names="own_exponents")
 def encoding_with_odd_exponents(length, d_model, base):
     j = np.arange(d_model // 2)
     sines = np.sin(np.outer(np.arange(length), base ** (-2 * j / d_model)))
@@ -134,7 +134,7 @@ def encoding_with_odd_exponents(length, d_model, base):
     return np.stack([sines, cosines], axis=-1).reshape(length, d_model)
 
 
-@BANK.wrong_for("sinusoidal", names="double the number of the column, and odd ones")
+@BANK.wrong_for("sinusoidal", names="by_column")
 def encoding_with_all_columns_doubled(length, d_model, base):
     encoding = np.zeros((length, d_model))
     for i in range(d_model):
@@ -143,32 +143,32 @@ def encoding_with_all_columns_doubled(length, d_model, base):
     return encoding
 
 
-@BANK.wrong_for("sinusoidal", names="divide by d_model - 1")
+@BANK.wrong_for("sinusoidal", names="one_less")
 def encoding_divided_by_one_less(length, d_model, base):
     frequencies = base ** (-np.arange(0, d_model, 2) / (d_model - 1))
     return encoding_from(np.outer(np.arange(length), frequencies))
 
 
-@BANK.wrong_for("sinusoidal", names="as some libraries do")
+@BANK.wrong_for("sinusoidal", names="two_less")
 def encoding_as_in_tensor2tensor(length, d_model, base):
     pairs = d_model // 2
     step = math.log(base) / (pairs - 1) if pairs > 1 else 0
     return encoding_from(np.outer(np.arange(length), np.exp(-step * np.arange(pairs))))
 
 
-@BANK.wrong_for("sinusoidal", names="all sines first, then all cosines")
+@BANK.wrong_for("sinusoidal", names="halves")
 def encoding_concatenated(length, d_model, base):
     angles = np.outer(np.arange(length), base ** (-np.arange(0, d_model, 2) / d_model))
     return np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
 
 
-@BANK.wrong_for("sinusoidal", names="all cosines first")
+@BANK.wrong_for("sinusoidal", names="cosine_halves")
 def encoding_as_in_diffusion_models(length, d_model, base):
     angles = np.outer(np.arange(length), base ** (-np.arange(0, d_model, 2) / d_model))
     return np.concatenate([np.cos(angles), np.sin(angles)], axis=1)
 
 
-@BANK.wrong_for("sinusoidal", names="sine and cosine swapped")
+@BANK.wrong_for("sinusoidal", names="cosine_first")
 def encoding_cosine_first(length, d_model, base):
     angles = np.outer(np.arange(length), base ** (-np.arange(0, d_model, 2) / d_model))
     encoding = np.zeros((length, d_model))
@@ -177,81 +177,81 @@ def encoding_cosine_first(length, d_model, base):
     return encoding
 
 
-@BANK.wrong_for("sinusoidal", names="sines in all columns")
+@BANK.wrong_for("sinusoidal", names="sines_alone")
 def encoding_with_sines_only(length, d_model, base):
     angles = np.outer(np.arange(length), base ** (-np.arange(0, d_model, 2) / d_model))
     return np.sin(np.repeat(angles, 2, axis=1))
 
 
-@BANK.wrong_for("sinusoidal", names="lost the minus")
+@BANK.wrong_for("sinusoidal", names="no_minus")
 def encoding_without_minus(length, d_model, base):
     return encoding_from(np.outer(np.arange(length), base ** (np.arange(0, d_model, 2) / d_model)))
 
 
-@BANK.wrong_for("sinusoidal", names="multiply the base with the exponent")
+@BANK.wrong_for("sinusoidal", names="times_base")
 def encoding_base_times_exponent(length, d_model, base):
     frequencies = -base * np.arange(0, d_model, 2) / d_model
     return encoding_from(np.outer(np.arange(length), frequencies))
 
 
-@BANK.wrong_for("sinusoidal", names="divide after the power")
+@BANK.wrong_for("sinusoidal", names="divided_late")
 def encoding_divided_after_the_power(length, d_model, base):
     frequencies = [float(base) ** (-2 * j) / d_model for j in range(d_model // 2)]
     return encoding_from(np.outer(np.arange(length), frequencies))
 
 
-@BANK.wrong_for("sinusoidal", names="power of -2 alone")
+@BANK.wrong_for("sinusoidal", names="power_alone")
 def encoding_power_first(length, d_model, base):
     frequencies = [float(base) ** -2 * j / d_model for j in range(d_model // 2)]
     return encoding_from(np.outer(np.arange(length), frequencies))
 
 
-@BANK.wrong_for("sinusoidal", names="without the logarithm")
+@BANK.wrong_for("sinusoidal", names="no_base")
 def encoding_without_the_logarithm(length, d_model, base):
     frequencies = np.exp(-np.arange(0, d_model, 2) / d_model)
     return encoding_from(np.outer(np.arange(length), frequencies))
 
 
-@BANK.wrong_for("sinusoidal", names="logarithm to base 10")
+@BANK.wrong_for("sinusoidal", names="log10")
 def encoding_with_log10(length, d_model, base):
     frequencies = np.exp(np.arange(0, d_model, 2) * -np.log10(base) / d_model)
     return encoding_from(np.outer(np.arange(length), frequencies))
 
 
-@BANK.wrong_for("sinusoidal", names="take 10000 for the base")
+@BANK.wrong_for("sinusoidal", names="fixed_base")
 def encoding_with_a_fixed_base(length, d_model, base):
     frequencies = 10000 ** (-np.arange(0, d_model, 2) / d_model)
     return encoding_from(np.outer(np.arange(length), frequencies))
 
 
-@BANK.wrong_for("sinusoidal", names="frequency 1")
+@BANK.wrong_for("sinusoidal", names="all_ones")
 def encoding_with_one_frequency(length, d_model, base):
     return encoding_from(np.repeat(np.arange(length)[:, None], d_model // 2, axis=1))
 
 
-@BANK.wrong_for("sinusoidal", names="for degrees")
+@BANK.wrong_for("sinusoidal", names="degrees")
 def encoding_in_degrees(length, d_model, base):
     angles = np.outer(np.arange(length), base ** (-np.arange(0, d_model, 2) / d_model))
     return encoding_from(np.radians(angles))
 
 
-@BANK.wrong_for("sinusoidal", names="by 2 pi")
+@BANK.wrong_for("sinusoidal", names="in_turns")
 def encoding_in_turns(length, d_model, base):
     angles = np.outer(np.arange(length), base ** (-np.arange(0, d_model, 2) / d_model))
     return encoding_from(2 * np.pi * angles)
 
 
-@BANK.wrong_for("sinusoidal", names="positions from 1")
+@BANK.wrong_for("sinusoidal", names="from_one")
 def encoding_from_one(length, d_model, base):
     return encode_of(np.arange(1, length + 1), d_model, base)
 
 
-@BANK.wrong_for("sinusoidal", names="divide the positions by the length")
+@BANK.wrong_for("sinusoidal", names="by_length")
 def encoding_share_of_the_length(length, d_model, base):
     return encode_of(np.arange(length) / length, d_model, base)
 
 
-@BANK.wrong_for("sinusoidal", names="even positions and cosines for odd")
+@BANK.wrong_for("sinusoidal", names="by_rows")
 def encoding_alternating_in_rows(length, d_model, base):
     column = np.arange(d_model)
     angles = np.outer(np.arange(length), base ** (-2 * (column // 2) / d_model))
@@ -260,55 +260,55 @@ def encoding_alternating_in_rows(length, d_model, base):
     return angles
 
 
-@BANK.wrong_for("sinusoidal", names="position to the power")
+@BANK.wrong_for("sinusoidal", names="power_of_both")
 def encoding_power_of_the_quotient(length, d_model, base):
     angles = (np.arange(length)[:, None] / base) ** (np.arange(0, d_model, 2) / d_model)
     return encoding_from(angles)
 
 
-@BANK.wrong_for("sinusoidal", names="set position 0 to zeros")
+@BANK.wrong_for("sinusoidal", names="padded")
 def encoding_with_padding_at_0(length, d_model, base):
     encoding = encode_of(np.arange(length), d_model, base)
     encoding[0] = 0
     return encoding
 
 
-@BANK.wrong_for("sinusoidal", names="to integers")
+@BANK.wrong_for("sinusoidal", names="cut_to_integers")
 def encoding_into_integers(length, d_model, base):
     encoding = np.zeros((length, d_model), dtype=int)
     encoding[:] = encode_of(np.arange(length), d_model, base)
     return encoding
 
 
-@BANK.wrong_for("sinusoidal", names="the transpose")
+@BANK.wrong_for("sinusoidal", names="transposed")
 def encoding_transposed(length, d_model, base):
     return encode_of(np.arange(length), d_model, base).T
 
 
-@BANK.wrong_for("sinusoidal", names="return the angles")
+@BANK.wrong_for("sinusoidal", names="angles")
 def encoding_angles(length, d_model, base):
     column = np.arange(d_model)
     return np.outer(np.arange(length), base ** (-2 * (column // 2) / d_model))
 
 
-@BANK.wrong_for("sinusoidal", names="on an axis of their own: they alternate")
+@BANK.wrong_for("sinusoidal", names="stacked")
 def encoding_stacked(length, d_model, base):
     angles = np.outer(np.arange(length), base ** (-np.arange(0, d_model, 2) / d_model))
     return np.stack([np.sin(angles), np.cos(angles)], axis=-1)
 
 
-@BANK.wrong_for("sinusoidal", names="exponent a fraction")
+@BANK.wrong_for("sinusoidal", names="raised fraction_first")
 def encoding_with_integer_powers(length, d_model, base):
     frequencies = np.array(int(base)) ** -np.arange(0, d_model, 2)
     return encoding_from(np.outer(np.arange(length), frequencies ** (1 / d_model)))
 
 
-@BANK.wrong_for("sinusoidal", names="Positions are rows")
+@BANK.wrong_for("sinusoidal", names="raised rows_and_columns")
 def encoding_without_an_axis(length, d_model, base):
     return encoding_from(np.arange(length) * base ** (-np.arange(0, d_model, 2) / d_model))
 
 
-@BANK.wrong_for("sinusoidal", names=r"Pair j has the columns 2j and 2j \+ 1")
+@BANK.wrong_for("sinusoidal", names="raised columns_of_pair")
 def encoding_beyond_the_last_column(length, d_model, base):
     encoding = np.zeros((length, d_model))
     for j in range(d_model):
@@ -317,17 +317,17 @@ def encoding_beyond_the_last_column(length, d_model, base):
     return encoding
 
 
-@BANK.wrong_for("sinusoidal", symptom=r"result\[.*\] is .*, expected")
+@BANK.wrong_for("sinusoidal", symptom="differs first_rows")
 def encoding_with_a_phase_of_its_own(length, d_model, base):
     return encode_of(np.arange(length) + 0.5, d_model, base)
 
 
-@BANK.wrong_for("sinusoidal", symptom="is a return missing")
+@BANK.wrong_for("sinusoidal", symptom="none")
 def encoding_without_return(length, d_model, base):
     encode_of(np.arange(length), d_model, base)
 
 
-@BANK.wrong_for("sinusoidal", names="squeeze away")
+@BANK.wrong_for("sinusoidal", names="squeezed")
 def encoding_squeezed(length, d_model, base):
     return encode_of(np.arange(length), d_model, base).squeeze()
 
@@ -416,7 +416,7 @@ def rotations(angles):
     return [[[math.cos(a), math.sin(a)], [-math.sin(a), math.cos(a)]] for a in angles]
 
 
-@BANK.wrong_for("rotation", names="the transpose, which moves by -offset")
+@BANK.wrong_for("rotation", names="transposed")
 def rotation_as_in_textbooks(offset, d_model, base):
     result = np.zeros((d_model, d_model))
     for j, angle in enumerate(offset * frequencies_of(d_model, base)):
@@ -425,153 +425,153 @@ def rotation_as_in_textbooks(offset, d_model, base):
     return result
 
 
-@BANK.wrong_for("rotation", names="the transpose, which moves by -offset")
+@BANK.wrong_for("rotation", names="transposed")
 def rotation_of_rows(offset, d_model, base):
     p = np.linspace(0, 4 * base, 4 * d_model)
     before, after = encode_of(p, d_model, base), encode_of(p + offset, d_model, base)
     return np.linalg.lstsq(before, after)[0]
 
 
-@BANK.wrong_for("rotation", names="the identity")
+@BANK.wrong_for("rotation", names="identity")
 def rotation_by_nothing(offset, d_model, base):
     return np.eye(d_model)
 
 
-@BANK.wrong_for("rotation", names="all sines before all cosines: they")
+@BANK.wrong_for("rotation", names="halves")
 def rotation_in_halves(offset, d_model, base):
     angles = offset * frequencies_of(d_model, base)
     c, s = np.diag(np.cos(angles)), np.diag(np.sin(angles))
     return np.block([[c, s], [-s, c]])
 
 
-@BANK.wrong_for("rotation", names="all sines before all cosines, and it moves by -offset")
+@BANK.wrong_for("rotation", names="halves_back")
 def rotation_in_halves_back(offset, d_model, base):
     angles = offset * frequencies_of(d_model, base)
     c, s = np.diag(np.cos(angles)), np.diag(np.sin(angles))
     return np.block([[c, -s], [s, c]])
 
 
-@BANK.wrong_for("rotation", names="all pairs the frequency 1")
+@BANK.wrong_for("rotation", names="all_ones")
 def rotation_with_one_frequency(offset, d_model, base):
     return on_the_diagonal(rotations([offset] * (d_model // 2)))
 
 
-@BANK.wrong_for("rotation", names="frequency of the last")
+@BANK.wrong_for("rotation", names="last_frequency")
 def rotation_with_the_last_frequency(offset, d_model, base):
     for j in range(d_model // 2):
         angle = offset * base ** (-2 * j / d_model)
     return on_the_diagonal(rotations([angle] * (d_model // 2)))
 
 
-@BANK.wrong_for("rotation", names="plus at both sines")
+@BANK.wrong_for("rotation", names="two_pluses")
 def rotation_without_minus(offset, d_model, base):
     angles = offset * frequencies_of(d_model, base)
     return on_the_diagonal([[[np.cos(a), np.sin(a)], [np.sin(a), np.cos(a)]] for a in angles])
 
 
-@BANK.wrong_for("rotation", names="minus at both sines")
+@BANK.wrong_for("rotation", names="two_minuses")
 def rotation_with_two_minuses(offset, d_model, base):
     angles = offset * frequencies_of(d_model, base)
     return on_the_diagonal([[[np.cos(a), -np.sin(a)], [-np.sin(a), np.cos(a)]] for a in angles])
 
 
-@BANK.wrong_for("rotation", names="sine and cosine swapped in the blocks")
+@BANK.wrong_for("rotation", names="sine_first")
 def rotation_with_sines_on_the_diagonal(offset, d_model, base):
     angles = offset * frequencies_of(d_model, base)
     return on_the_diagonal([[[np.sin(a), np.cos(a)], [-np.cos(a), np.sin(a)]] for a in angles])
 
 
-@BANK.wrong_for("rotation", names="a reflection, with a minus at a cosine")
+@BANK.wrong_for("rotation", names="minus_at_cosine")
 def rotation_as_a_reflection(offset, d_model, base):
     angles = offset * frequencies_of(d_model, base)
     return on_the_diagonal([[[np.cos(a), np.sin(a)], [np.sin(a), -np.cos(a)]] for a in angles])
 
 
-@BANK.wrong_for("rotation", names="a reflection, which turns the order")
+@BANK.wrong_for("rotation", names="reflection")
 def rotation_as_a_reversal(offset, d_model, base):
     angles = offset * frequencies_of(d_model, base)
     return on_the_diagonal([[[-np.cos(a), np.sin(a)], [np.sin(a), np.cos(a)]] for a in angles])
 
 
-@BANK.wrong_for("rotation", names="leave out the sines")
+@BANK.wrong_for("rotation", names="no_sines")
 def rotation_by_cosines(offset, d_model, base):
     return np.diag(np.repeat(np.cos(offset * frequencies_of(d_model, base)), 2))
 
 
-@BANK.wrong_for("rotation", names="leave out the sine below")
+@BANK.wrong_for("rotation", names="no_sine_below")
 def rotation_upper(offset, d_model, base):
     return np.triu(rotation_in_a_loop(offset, d_model, base))
 
 
-@BANK.wrong_for("rotation", names="exponent -j / d_model")
+@BANK.wrong_for("rotation", names="single")
 def rotation_with_i_for_2i(offset, d_model, base):
     return on_the_diagonal(
         rotations([offset * base ** (-j / d_model) for j in range(d_model // 2)])
     )
 
 
-@BANK.wrong_for("rotation", names="double the number of a column")
+@BANK.wrong_for("rotation", names="doubled")
 def rotation_with_columns_doubled(offset, d_model, base):
     angles = [offset * base ** (-2 * i / d_model) for i in range(0, d_model, 2)]
     return on_the_diagonal(rotations(angles))
 
 
-@BANK.wrong_for("rotation", names="lost the minus")
+@BANK.wrong_for("rotation", names="no_minus")
 def rotation_with_growing_frequencies(offset, d_model, base):
     angles = [offset * base ** (2 * j / d_model) for j in range(d_model // 2)]
     return on_the_diagonal(rotations(angles))
 
 
-@BANK.wrong_for("rotation", names="for degrees")
+@BANK.wrong_for("rotation", names="degrees")
 def rotation_with_degrees(offset, d_model, base):
     return on_the_diagonal(rotations(np.deg2rad(offset * frequencies_of(d_model, base))))
 
 
-@BANK.wrong_for("rotation", names="offset in degrees")
+@BANK.wrong_for("rotation", names="offset_in_degrees")
 def rotation_by_offset_degrees(offset, d_model, base):
     return on_the_diagonal(rotations([math.radians(offset)] * (d_model // 2)))
 
 
-@BANK.wrong_for("rotation", names="the frequency alone")
+@BANK.wrong_for("rotation", names="no_offset")
 def rotation_by_one(offset, d_model, base):
     return on_the_diagonal(rotations(frequencies_of(d_model, base)))
 
 
-@BANK.wrong_for("rotation", names="add offset and frequency")
+@BANK.wrong_for("rotation", names="added")
 def rotation_by_a_sum(offset, d_model, base):
     return on_the_diagonal(rotations(offset + frequencies_of(d_model, base)))
 
 
-@BANK.wrong_for("rotation", names=r"offset \+ 1")
+@BANK.wrong_for("rotation", names="one_too_far")
 def rotation_one_too_far(offset, d_model, base):
     return on_the_diagonal(rotations((offset + 1) * frequencies_of(d_model, base)))
 
 
-@BANK.wrong_for("rotation", names="lose the sign of the offset")
+@BANK.wrong_for("rotation", names="no_sign")
 def rotation_forwards_only(offset, d_model, base):
     return on_the_diagonal(rotations(abs(offset) * frequencies_of(d_model, base)))
 
 
-@BANK.wrong_for("rotation", names="first pair alone: the others turn")
+@BANK.wrong_for("rotation", names="first_pair")
 def rotation_of_the_first_pair(offset, d_model, base):
     result = np.eye(d_model)
     result[:2, :2] = rotations([offset])[0]
     return result
 
 
-@BANK.wrong_for("rotation", names="overwritten in the loop")
+@BANK.wrong_for("rotation", names="last_block")
 def rotation_overwritten(offset, d_model, base):
     for j in range(d_model // 2):
         result = np.array(rotations([offset * base ** (-2 * j / d_model)])[0])
     return result
 
 
-@BANK.wrong_for("rotation", names="blocks one by one")
+@BANK.wrong_for("rotation", names="one_by_one")
 def rotation_in_blocks(offset, d_model, base):
     return rotations(offset * frequencies_of(d_model, base))
 
 
-@BANK.wrong_for("rotation", names="start from ones")
+@BANK.wrong_for("rotation", names="around_ones")
 def rotation_in_an_array_of_ones(offset, d_model, base):
     result = np.ones((d_model, d_model))
     for j, block in enumerate(rotations(offset * frequencies_of(d_model, base))):
@@ -579,22 +579,22 @@ def rotation_in_an_array_of_ones(offset, d_model, base):
     return result
 
 
-@BANK.wrong_for("rotation", names="shift columns")
+@BANK.wrong_for("rotation", names="shifted_columns")
 def rotation_of_columns(offset, d_model, base):
     return np.roll(np.eye(d_model), offset, axis=0)
 
 
-@BANK.wrong_for("rotation", names="encoding of the offset on the diagonal")
+@BANK.wrong_for("rotation", names="on_diagonal")
 def rotation_as_a_diagonal(offset, d_model, base):
     return np.diag(encode_of([offset], d_model, base)[0])
 
 
-@BANK.wrong_for("rotation", names="encoding of the offset: make a matrix")
+@BANK.wrong_for("rotation", names="encoding")
 def rotation_as_an_encoding(offset, d_model, base):
     return encode_of([offset], d_model, base)[0]
 
 
-@BANK.wrong_for("rotation", names=r"2j and 2j \+ 1")
+@BANK.wrong_for("rotation", names="raised block_of_pair")
 def rotation_with_too_many_blocks(offset, d_model, base):
     result = np.zeros((d_model, d_model))
     for j in range(d_model):
@@ -604,14 +604,14 @@ def rotation_with_too_many_blocks(offset, d_model, base):
     return result
 
 
-@BANK.wrong_for("rotation", symptom=r"result\[.*\] is .*, expected")
+@BANK.wrong_for("rotation", symptom="differs of_p")
 def rotation_fitted_to_few_positions(offset, d_model, base):
     p = np.arange(d_model // 2)
     before, after = encode_of(p, d_model, base), encode_of(p + offset, d_model, base)
     return (np.linalg.pinv(before) @ after).T
 
 
-@BANK.wrong_for("rotation", symptom=r"result\[.*\] is .*, expected")
+@BANK.wrong_for("rotation", symptom="differs of_p")
 def rotation_fitted_to_sines(offset, d_model, base):
     p = np.linspace(0, 4 * base, 4 * d_model)
     before = encode_of(p, d_model, base)
@@ -619,7 +619,7 @@ def rotation_fitted_to_sines(offset, d_model, base):
     return np.linalg.lstsq(before, encode_of(p + offset, d_model, base))[0].T
 
 
-@BANK.wrong_for("rotation", symptom="is a return missing")
+@BANK.wrong_for("rotation", symptom="none")
 def rotation_without_return(offset, d_model, base):
     rotation_in_a_loop(offset, d_model, base)
 
@@ -672,178 +672,178 @@ def add_with_einsum(x):
 # add-positions: wrong
 
 
-@BANK.wrong_for("add-positions", names="index the encoding by the batch")
+@BANK.wrong_for("add-positions", names="by_batch")
 def add_by_batch(x):
     table = encode_of(np.arange(100), x.shape[2], 10000.0)[:, None]  # (100, 1, d_model)
     return x + table[: x.shape[0]]
 
 
-@BANK.wrong_for("add-positions", names="index the encoding by the batch")
+@BANK.wrong_for("add-positions", names="by_batch")
 def add_with_an_axis_in_the_wrong_place(x):
     return x + encode_of(np.arange(x.shape[1]), x.shape[2], 10000.0)[:, None]
 
 
-@BANK.wrong_for("add-positions", names="has a row for each token")
+@BANK.wrong_for("add-positions", names="raised row_per_token")
 def add_as_many_as_the_batch(x):
     return x + encode_of(np.arange(len(x)), x.shape[2], 10000.0)
 
 
-@BANK.wrong_for("add-positions", names="the encoding of position 0")
+@BANK.wrong_for("add-positions", names="of_first")
 def add_the_first(x):
     return x + encode_of([0], x.shape[2], 10000.0)
 
 
-@BANK.wrong_for("add-positions", names="the encoding of the last position")
+@BANK.wrong_for("add-positions", names="of_last")
 def add_the_last(x):
     return x + encode_of(np.arange(x.shape[1]), x.shape[2], 10000.0)[-1]
 
 
-@BANK.wrong_for("add-positions", names="after the last, that of position len")
+@BANK.wrong_for("add-positions", names="of_len")
 def add_the_length(x):
     return x + encode_of([x.shape[1]], x.shape[2], 10000.0)
 
 
-@BANK.wrong_for("add-positions", names="mean of the encodings")
+@BANK.wrong_for("add-positions", names="mean")
 def add_the_mean(x):
     return x + encode_of(np.arange(x.shape[1]), x.shape[2], 10000.0).mean(axis=0)
 
 
-@BANK.wrong_for("add-positions", names="count on from one sequence")
+@BANK.wrong_for("add-positions", names="counted_on")
 def add_counting_through_the_batch(x):
     encoding = encode_of(np.arange(len(x) * x.shape[1]), x.shape[2], 10000.0)
     return x + encoding.reshape(x.shape)
 
 
-@BANK.wrong_for("add-positions", names="positions from 1")
+@BANK.wrong_for("add-positions", names="from_one")
 def add_from_one(x):
     return x + encode_of(np.arange(1, x.shape[1] + 1), x.shape[2], 10000.0)
 
 
-@BANK.wrong_for("add-positions", names="positions down")
+@BANK.wrong_for("add-positions", names="backwards")
 def add_backwards(x):
     return x + encode_of(np.arange(x.shape[1])[::-1], x.shape[2], 10000.0)
 
 
-@BANK.wrong_for("add-positions", names="first sequence alone")
+@BANK.wrong_for("add-positions", names="first_sequence")
 def add_to_the_first_sequence(x):
     result = x.astype(float)
     result[0] += encode_of(np.arange(x.shape[1]), x.shape[2], 10000.0)
     return result
 
 
-@BANK.wrong_for("add-positions", names="changed in place")
+@BANK.wrong_for("add-positions", names="in_place")
 def add_in_place(x):
     x += encode_of(np.arange(x.shape[1]), x.shape[2], 10000.0)
     return x
 
 
-@BANK.wrong_for("add-positions", names="encoding alone")
+@BANK.wrong_for("add-positions", names="encoding_alone")
 def add_to_nothing(x):
     return encode_of(np.arange(x.shape[1]), x.shape[2], 10000.0)
 
 
-@BANK.wrong_for("add-positions", names="concatenate x and the encoding")
+@BANK.wrong_for("add-positions", names="concatenated")
 def add_by_concatenation(x):
     encoding = encode_of(np.arange(x.shape[1]), x.shape[2], 10000.0)
     return np.concatenate([x, np.broadcast_to(encoding, x.shape)], axis=-1)
 
 
-@BANK.wrong_for("add-positions", names="as tokens of its own")
+@BANK.wrong_for("add-positions", names="as_tokens")
 def add_as_tokens(x):
     encoding = encode_of(np.arange(x.shape[1]), x.shape[2], 10000.0)
     return np.concatenate([np.broadcast_to(encoding, x.shape), x], axis=1)
 
 
-@BANK.wrong_for("add-positions", names="multiply x by the encoding")
+@BANK.wrong_for("add-positions", names="product")
 def add_as_a_product(x):
     return x * encode_of(np.arange(x.shape[1]), x.shape[2], 10000.0)
 
 
-@BANK.wrong_for("add-positions", names="subtract the encoding")
+@BANK.wrong_for("add-positions", names="subtracted")
 def add_negatively(x):
     return x - encode_of(np.arange(x.shape[1]), x.shape[2], 10000.0)
 
 
-@BANK.wrong_for("add-positions", names="multiply x by sqrt")
+@BANK.wrong_for("add-positions", names="scaled_x")
 def add_to_scaled_embeddings(x):
     return x * np.sqrt(x.shape[-1]) + encode_of(np.arange(x.shape[1]), x.shape[2], 10000.0)
 
 
-@BANK.wrong_for("add-positions", names="divide the encoding by sqrt")
+@BANK.wrong_for("add-positions", names="by_root")
 def add_a_scaled_encoding(x):
     d_model = x.shape[2]
     return x + encode_of(np.arange(x.shape[1]), d_model, 10000.0) / np.sqrt(d_model)
 
 
-@BANK.wrong_for("add-positions", names=r"sqrt\(d_model / 2\)")
+@BANK.wrong_for("add-positions", names="by_norm")
 def add_unit_vectors(x):
     encoding = encode_of(np.arange(x.shape[1]), x.shape[2], 10000.0)
     return x + encoding / np.linalg.norm(encoding, axis=-1, keepdims=True)
 
 
-@BANK.wrong_for("add-positions", names="number of the position")
+@BANK.wrong_for("add-positions", names="numbers")
 def add_numbers(x):
     return x + np.arange(x.shape[1])[:, None]
 
 
-@BANK.wrong_for("add-positions", names="along the last axis")
+@BANK.wrong_for("add-positions", names="of_features")
 def add_along_the_features(x):
     return x + encode_of(np.arange(x.shape[2]), 2 * x.shape[1], 10000.0)[:, ::2].T
 
 
-@BANK.wrong_for("add-positions", names="all sines first")
+@BANK.wrong_for("add-positions", names="halves")
 def add_in_halves(x):
     return x + encoding_concatenated(x.shape[1], x.shape[2], 10000.0)
 
 
-@BANK.wrong_for("add-positions", names="sine and cosine swapped")
+@BANK.wrong_for("add-positions", names="cosine_first")
 def add_cosine_first(x):
     return x + encoding_cosine_first(x.shape[1], x.shape[2], 10000.0)
 
 
-@BANK.wrong_for("add-positions", names=r"exponent of their own, 2j \+ 1")
+@BANK.wrong_for("add-positions", names="own_exponents")
 def add_with_odd_exponents(x):
     return x + encoding_with_odd_exponents(x.shape[1], x.shape[2], 10000.0)
 
 
-@BANK.wrong_for("add-positions", names="take 1000 for the base")
+@BANK.wrong_for("add-positions", names="fixed_base")
 def add_with_another_base(x):
     return x + encode_of(np.arange(x.shape[1]), x.shape[2], 1000.0)
 
 
-@BANK.wrong_for("add-positions", names="the result to integers")
+@BANK.wrong_for("add-positions", names="cut_to_integers")
 def add_into_the_type_of_x(x):
     result = np.zeros_like(x)
     result[:] = x + encode_of(np.arange(x.shape[1]), x.shape[2], 10000.0)
     return result
 
 
-@BANK.wrong_for("add-positions", names="fractions in place to integers")
+@BANK.wrong_for("add-positions", names="raised in_place_sum")
 def add_to_a_copy_in_place(x):
     result = x.copy()
     result += encode_of(np.arange(x.shape[1]), x.shape[2], 10000.0)
     return result
 
 
-@BANK.wrong_for("add-positions", names="three axes")
+@BANK.wrong_for("add-positions", names="raised three_axes")
 def add_to_one_sequence(x):
     length, d_model = x.shape
     return x + encode_of(np.arange(length), d_model, 10000.0)
 
 
-@BANK.wrong_for("add-positions", symptom="shape of result")
+@BANK.wrong_for("add-positions", symptom="shape")
 def add_with_the_batch_as_an_axis(x):
     encoding = encode_of(np.arange(x.shape[1]), x.shape[2], 10000.0)
     return x[:, None] + encoding
 
 
-@BANK.wrong_for("add-positions", symptom=r"result\[.*\] is .*, expected .*What is result - x")
+@BANK.wrong_for("add-positions", symptom="differs second_axis")
 def add_normalised(x):
     result = x + encode_of(np.arange(x.shape[1]), x.shape[2], 10000.0)
     return (result - result.mean(axis=-1, keepdims=True)) / result.std(axis=-1, keepdims=True)
 
 
-@BANK.wrong_for("add-positions", symptom="is a return missing")
+@BANK.wrong_for("add-positions", symptom="none")
 def add_without_return(x):
     add_by_broadcasting(x)
 
@@ -890,102 +890,102 @@ def score_as_half_a_trace(offset, d_model, base):
 # offset-score: wrong
 
 
-@BANK.wrong_for("offset-score", names="add up sines:")
+@BANK.wrong_for("offset-score", names="sines")
 def score_by_sines(offset, d_model, base):
     return np.sin(offset * frequencies_of(d_model, base)).sum()
 
 
-@BANK.wrong_for("offset-score", names="sines and cosines")
+@BANK.wrong_for("offset-score", names="sines_and_cosines")
 def score_by_all_entries(offset, d_model, base):
     return encode_of([offset], d_model, base).sum()
 
 
-@BANK.wrong_for("offset-score", names="each pair twice")
+@BANK.wrong_for("offset-score", names="twice")
 def score_over_columns(offset, d_model, base):
     return sum(math.cos(offset * base ** (-(i // 2 * 2) / d_model)) for i in range(d_model))
 
 
-@BANK.wrong_for("offset-score", names="or the cosine similarity")
+@BANK.wrong_for("offset-score", names="mean")
 def score_as_a_mean(offset, d_model, base):
     return np.cos(offset * frequencies_of(d_model, base)).mean()
 
 
-@BANK.wrong_for("offset-score", names="or the cosine similarity")
+@BANK.wrong_for("offset-score", names="mean")
 def score_as_a_cosine(offset, d_model, base):
     one, other = encode_of([5, 5 + offset], d_model, base)
     return one @ other / (np.linalg.norm(one) * np.linalg.norm(other))
 
 
-@BANK.wrong_for("offset-score", names="divide by d_model: a dot")
+@BANK.wrong_for("offset-score", names="by_d_model")
 def score_divided_by_d_model(offset, d_model, base):
     one, other = encode_of([5, 5 + offset], d_model, base)
     return np.mean(one * other)
 
 
-@BANK.wrong_for("offset-score", names="as attention does")
+@BANK.wrong_for("offset-score", names="by_root")
 def score_scaled(offset, d_model, base):
     one, other = encode_of([0, offset], d_model, base)
     return one @ other / math.sqrt(d_model)
 
 
-@BANK.wrong_for("offset-score", names="absolute value of the score")
+@BANK.wrong_for("offset-score", names="absolute")
 def score_absolute(offset, d_model, base):
     return abs(np.cos(offset * frequencies_of(d_model, base)).sum())
 
 
-@BANK.wrong_for("offset-score", names="absolute value of each cosine")
+@BANK.wrong_for("offset-score", names="absolute_cosines")
 def score_of_absolute_cosines(offset, d_model, base):
     return np.abs(np.cos(offset * frequencies_of(d_model, base))).sum()
 
 
-@BANK.wrong_for("offset-score", names="square each cosine")
+@BANK.wrong_for("offset-score", names="squares")
 def score_of_squares(offset, d_model, base):
     return (np.cos(offset * frequencies_of(d_model, base)) ** 2).sum()
 
 
-@BANK.wrong_for("offset-score", names="return the distance")
+@BANK.wrong_for("offset-score", names="distance")
 def score_as_a_distance(offset, d_model, base):
     one, other = encode_of([0, offset], d_model, base)
     return np.linalg.norm(one - other)
 
 
-@BANK.wrong_for("offset-score", names="multiply the cosines")
+@BANK.wrong_for("offset-score", names="product")
 def score_as_a_product(offset, d_model, base):
     return np.prod(np.cos(offset * frequencies_of(d_model, base)))
 
 
-@BANK.wrong_for("offset-score", names="cosine of the sum")
+@BANK.wrong_for("offset-score", names="cosine_of_sum")
 def score_of_the_sum(offset, d_model, base):
     return np.cos((offset * frequencies_of(d_model, base)).sum())
 
 
-@BANK.wrong_for("offset-score", names="leave out the offset")
+@BANK.wrong_for("offset-score", names="no_offset")
 def score_without_the_offset(offset, d_model, base):
     return np.cos(frequencies_of(d_model, base)).sum()
 
 
-@BANK.wrong_for("offset-score", names="the offset belongs inside")
+@BANK.wrong_for("offset-score", names="offset_outside")
 def score_offset_outside(offset, d_model, base):
     return sum(offset * math.cos(base ** (-2 * j / d_model)) for j in range(d_model // 2))
 
 
-@BANK.wrong_for("offset-score", names="lost the minus in the exponent, or divide")
+@BANK.wrong_for("offset-score", names="no_minus")
 def score_divided_by_frequencies(offset, d_model, base):
     return np.cos(offset / frequencies_of(d_model, base)).sum()
 
 
-@BANK.wrong_for("offset-score", names="one too large")
+@BANK.wrong_for("offset-score", names="one_too_far")
 def score_one_too_far(offset, d_model, base):
     table = encode_of(np.arange(100), d_model, base)
     return table[50] @ table[50 + offset + 1]
 
 
-@BANK.wrong_for("offset-score", names="cosines one by one")
+@BANK.wrong_for("offset-score", names="one_by_one")
 def score_not_summed(offset, d_model, base):
     return np.cos(offset * frequencies_of(d_model, base))
 
 
-@BANK.wrong_for("offset-score", names="first pair alone")
+@BANK.wrong_for("offset-score", names="first_pair")
 def score_returning_in_the_loop(offset, d_model, base):
     total = 0
     for j in range(d_model // 2):
@@ -993,76 +993,76 @@ def score_returning_in_the_loop(offset, d_model, base):
         return total
 
 
-@BANK.wrong_for("offset-score", names="last pair alone")
+@BANK.wrong_for("offset-score", names="last_pair")
 def score_overwritten(offset, d_model, base):
     for j in range(d_model // 2):
         total = math.cos(offset * base ** (-2 * j / d_model))
     return total
 
 
-@BANK.wrong_for("offset-score", names="with itself")
+@BANK.wrong_for("offset-score", names="with_itself")
 def score_with_itself(offset, d_model, base):
     one = encode_of([offset], d_model, base)[0]
     return one @ one
 
 
-@BANK.wrong_for("offset-score", names="sines, which are all 0")
+@BANK.wrong_for("offset-score", names="sines_of_0")
 def score_of_the_sine_only_encoding(offset, d_model, base):
     sines = encode_of([0, offset], d_model, base)[:, ::2]
     return sines[0] @ sines[1]
 
 
-@BANK.wrong_for("offset-score", names="exponent -j / d_model")
+@BANK.wrong_for("offset-score", names="single")
 def score_with_i_for_2i(offset, d_model, base):
     return sum(math.cos(offset * base ** (-j / d_model)) for j in range(d_model // 2))
 
 
-@BANK.wrong_for("offset-score", names="double the number of a column")
+@BANK.wrong_for("offset-score", names="doubled")
 def score_with_columns_doubled(offset, d_model, base):
     return sum(math.cos(offset * base ** (-2 * i / d_model)) for i in range(0, d_model, 2))
 
 
-@BANK.wrong_for("offset-score", names="for degrees")
+@BANK.wrong_for("offset-score", names="degrees")
 def score_in_degrees(offset, d_model, base):
     return np.cos(np.deg2rad(offset * frequencies_of(d_model, base))).sum()
 
 
-@BANK.wrong_for("offset-score", names="take 10000 for the base")
+@BANK.wrong_for("offset-score", names="fixed_base")
 def score_with_a_fixed_base(offset, d_model, base):
     encoding = encode_of([0, offset], d_model, 10000.0)
     return encoding[0] @ encoding[1]
 
 
-@BANK.wrong_for("offset-score", names="is the length of a table fixed")
+@BANK.wrong_for("offset-score", names="differs far_apart")
 def score_from_a_table_of_twenty(offset, d_model, base):
     table = encode_of(np.arange(20), d_model, base)
     return table[0] @ table[abs(offset) % 20]
 
 
-@BANK.wrong_for("offset-score", names="must reach from one position")
+@BANK.wrong_for("offset-score", names="raised long_table")
 def score_from_a_short_table(offset, d_model, base):
     table = encode_of(np.arange(20), d_model, base)
     return table[0] @ table[abs(offset)]
 
 
-@BANK.wrong_for("offset-score", names="count from the end of a table")
+@BANK.wrong_for("offset-score", names="differs negative")
 def score_wrapped(offset, d_model, base):
     table = encode_of(np.arange(100), d_model, base)
     return table[0] @ table[offset]
 
 
-@BANK.wrong_for("offset-score", symptom=r"the score is .*, expected .*3 apart")
+@BANK.wrong_for("offset-score", symptom="differs three_apart")
 def score_of_fixed_positions(offset, d_model, base):
     one, other = encode_of([3, 11], d_model, base)
     return one @ other
 
 
-@BANK.wrong_for("offset-score", symptom=r"shape of the score is \(1, 1\), expected \(\)")
+@BANK.wrong_for("offset-score", symptom="shape")
 def score_as_a_matrix(offset, d_model, base):
     return encode_of([0], d_model, base) @ encode_of([offset], d_model, base).T
 
 
-@BANK.wrong_for("offset-score", symptom="is a return missing")
+@BANK.wrong_for("offset-score", symptom="none")
 def score_without_return(offset, d_model, base):
     score_by_cosines(offset, d_model, base)
 
@@ -1129,166 +1129,166 @@ def reflections(angles):
     return [[[-math.cos(a), math.sin(a)], [math.sin(a), math.cos(a)]] for a in angles]
 
 
-@BANK.wrong_for("reversal", names="a rotation, which moves all positions")
+@BANK.wrong_for("reversal", names="rotation")
 def reversal_by_a_rotation(length, d_model, base):
     return rotation_in_a_loop(length - 1, d_model, base)
 
 
-@BANK.wrong_for("reversal", names="a rotation, and it moves back")
+@BANK.wrong_for("reversal", names="rotation_back")
 def reversal_by_a_rotation_back(length, d_model, base):
     return rotation_in_a_loop(1 - length, d_model, base)
 
 
-@BANK.wrong_for("reversal", names="about length - p")
+@BANK.wrong_for("reversal", names="from_length")
 def reversal_one_too_far(length, d_model, base):
     return on_the_diagonal(reflections(length * frequencies_of(d_model, base)))
 
 
-@BANK.wrong_for("reversal", names="about length - 2 - p")
+@BANK.wrong_for("reversal", names="too_short")
 def reversal_one_short(length, d_model, base):
     return on_the_diagonal(reflections((length - 2) * frequencies_of(d_model, base)))
 
 
-@BANK.wrong_for("reversal", names="half of length - 1")
+@BANK.wrong_for("reversal", names="middle")
 def reversal_about_the_middle(length, d_model, base):
     return on_the_diagonal(reflections((length - 1) / 2 * frequencies_of(d_model, base)))
 
 
-@BANK.wrong_for("reversal", names="half of the length")
+@BANK.wrong_for("reversal", names="half_of_length")
 def reversal_about_half_the_length(length, d_model, base):
     return on_the_diagonal(reflections(length / 2 * frequencies_of(d_model, base)))
 
 
-@BANK.wrong_for("reversal", names="turn p into -p: from there")
+@BANK.wrong_for("reversal", names="about_0")
 def reversal_about_0(length, d_model, base):
     return np.diag(np.tile([-1.0, 1.0], d_model // 2))
 
 
-@BANK.wrong_for("reversal", names="signs of the cosines")
+@BANK.wrong_for("reversal", names="cosines_turned")
 def reversal_of_cosines(length, d_model, base):
     return np.diag(np.tile([1.0, -1.0], d_model // 2))
 
 
-@BANK.wrong_for("reversal", names="move first and then turn")
+@BANK.wrong_for("reversal", names="moved_first")
 def reversal_in_the_other_order(length, d_model, base):
     turned = np.diag(np.tile([-1.0, 1.0], d_model // 2))
     return turned @ attnbook.relative_rotation(length - 1, d_model, base=base)
 
 
-@BANK.wrong_for("reversal", names="wrong cosine")
+@BANK.wrong_for("reversal", names="wrong_cosine")
 def reversal_with_the_minus_below(length, d_model, base):
     angles = (length - 1) * frequencies_of(d_model, base)
     return on_the_diagonal([[[np.cos(a), np.sin(a)], [np.sin(a), -np.cos(a)]] for a in angles])
 
 
-@BANK.wrong_for("reversal", names="no minus at all")
+@BANK.wrong_for("reversal", names="pluses")
 def reversal_without_minus(length, d_model, base):
     angles = (length - 1) * frequencies_of(d_model, base)
     return on_the_diagonal([[[np.cos(a), np.sin(a)], [np.sin(a), np.cos(a)]] for a in angles])
 
 
-@BANK.wrong_for("reversal", names="minus at both cosines")
+@BANK.wrong_for("reversal", names="two_minuses")
 def reversal_with_two_minuses(length, d_model, base):
     angles = (length - 1) * frequencies_of(d_model, base)
     return on_the_diagonal([[[-np.cos(a), np.sin(a)], [np.sin(a), -np.cos(a)]] for a in angles])
 
 
-@BANK.wrong_for("reversal", names="sine below the diagonal")
+@BANK.wrong_for("reversal", names="minus_below")
 def reversal_with_a_minus_below(length, d_model, base):
     angles = (length - 1) * frequencies_of(d_model, base)
     return on_the_diagonal([[[-np.cos(a), np.sin(a)], [-np.sin(a), np.cos(a)]] for a in angles])
 
 
-@BANK.wrong_for("reversal", names="sign of all the blocks")
+@BANK.wrong_for("reversal", names="negative")
 def reversal_negative(length, d_model, base):
     angles = (length - 1) * frequencies_of(d_model, base)
     return -on_the_diagonal(reflections(angles))
 
 
-@BANK.wrong_for("reversal", names="sine and cosine swapped in the blocks")
+@BANK.wrong_for("reversal", names="sine_first")
 def reversal_with_sines_on_the_diagonal(length, d_model, base):
     angles = (length - 1) * frequencies_of(d_model, base)
     return on_the_diagonal([[[-np.sin(a), np.cos(a)], [np.cos(a), np.sin(a)]] for a in angles])
 
 
-@BANK.wrong_for("reversal", names="the identity")
+@BANK.wrong_for("reversal", names="identity")
 def reversal_by_nothing(length, d_model, base):
     return np.eye(d_model)
 
 
-@BANK.wrong_for("reversal", names="order of the columns")
+@BANK.wrong_for("reversal", names="columns_reversed")
 def reversal_of_columns(length, d_model, base):
     return np.flipud(np.eye(d_model))
 
 
-@BANK.wrong_for("reversal", names="a matrix for positions")
+@BANK.wrong_for("reversal", names="rows_reversed")
 def reversal_of_rows(length, d_model, base):
     return np.flipud(np.eye(length))
 
 
-@BANK.wrong_for("reversal", names="reversed encodings")
+@BANK.wrong_for("reversal", names="encodings")
 def reversal_of_the_encoding(length, d_model, base):
     return encode_of(np.arange(length), d_model, base)[::-1]
 
 
-@BANK.wrong_for("reversal", names="swap the sine and the cosine")
+@BANK.wrong_for("reversal", names="swapped_pairs")
 def reversal_by_swaps(length, d_model, base):
     return np.kron(np.eye(d_model // 2), [[0, 1], [1, 0]])
 
 
-@BANK.wrong_for("reversal", names="all sines before all cosines")
+@BANK.wrong_for("reversal", names="halves")
 def reversal_in_halves(length, d_model, base):
     angles = (length - 1) * frequencies_of(d_model, base)
     c, s = np.diag(np.cos(angles)), np.diag(np.sin(angles))
     return np.block([[-c, s], [s, c]])
 
 
-@BANK.wrong_for("reversal", names="frequency 1")
+@BANK.wrong_for("reversal", names="all_ones")
 def reversal_with_one_frequency(length, d_model, base):
     return on_the_diagonal(reflections([length - 1] * (d_model // 2)))
 
 
-@BANK.wrong_for("reversal", names="exponent -j / d_model")
+@BANK.wrong_for("reversal", names="single")
 def reversal_with_i_for_2i(length, d_model, base):
     angles = [(length - 1) * base ** (-j / d_model) for j in range(d_model // 2)]
     return on_the_diagonal(reflections(angles))
 
 
-@BANK.wrong_for("reversal", names="take 10000 for the base")
+@BANK.wrong_for("reversal", names="fixed_base")
 def reversal_with_a_fixed_base(length, d_model, base):
     return on_the_diagonal(reflections((length - 1) * frequencies_of(d_model, 10000.0)))
 
 
-@BANK.wrong_for("reversal", names="for degrees")
+@BANK.wrong_for("reversal", names="degrees")
 def reversal_in_degrees(length, d_model, base):
     return on_the_diagonal(reflections(np.radians((length - 1) * frequencies_of(d_model, base))))
 
 
-@BANK.wrong_for("reversal", names="overwritten in the loop")
+@BANK.wrong_for("reversal", names="last_block")
 def reversal_overwritten(length, d_model, base):
     for angle in (length - 1) * frequencies_of(d_model, base):
         block = reflections([angle])[0]
     return block
 
 
-@BANK.wrong_for("reversal", names="blocks one by one")
+@BANK.wrong_for("reversal", names="one_by_one")
 def reversal_in_blocks(length, d_model, base):
     return reflections((length - 1) * frequencies_of(d_model, base))
 
 
-@BANK.wrong_for("reversal", symptom=r"result\[.*\] is .*, expected")
+@BANK.wrong_for("reversal", symptom="differs of_p")
 def reversal_fitted_to_few_positions(length, d_model, base):
     encoding = encode_of(np.arange(length), d_model, base)
     few = d_model // 2  # one position for each pair, where each column needs one
     return (np.linalg.pinv(encoding[:few]) @ encoding[::-1][:few]).T
 
 
-@BANK.wrong_for("reversal", symptom=r"result\[.*\] is .*, expected")
+@BANK.wrong_for("reversal", symptom="differs of_p")
 def reversal_of_the_wrong_product(length, d_model, base):
     encoding = encode_of(np.arange(length), d_model, base)
     return encoding[::-1].T @ encoding / length
 
 
-@BANK.wrong_for("reversal", symptom="is a return missing")
+@BANK.wrong_for("reversal", symptom="none")
 def reversal_without_return(length, d_model, base):
     reversal_in_a_loop(length, d_model, base)

@@ -33,7 +33,7 @@ def head_by_offsets(length, d_model, back, sharpness):
     return attnbook.softmax(np.where(p[:, None] >= p, scores, -np.inf))
 
 
-@BANK.wrong_for("head-back", names="looks ahead")
+@BANK.wrong_for("head-back", names="ahead")
 def head_ahead(length, d_model, back, sharpness):
     e = attnbook.sinusoidal_encoding(length, d_model)
     q = e @ attnbook.relative_rotation(-back, d_model)
@@ -41,14 +41,14 @@ def head_ahead(length, d_model, back, sharpness):
     return attnbook.scaled_dot_product_attention(q, e, e, mask, scale=sharpness).weights
 
 
-@BANK.wrong_for("head-back", names="asks for its own position")
+@BANK.wrong_for("head-back", names="itself")
 def head_itself(length, d_model, back, sharpness):
     e = attnbook.sinusoidal_encoding(length, d_model)
     mask = attnbook.causal_mask(length)
     return attnbook.scaled_dot_product_attention(e, e, e, mask, scale=sharpness).weights
 
 
-@BANK.wrong_for("head-back", names="one back whatever")
+@BANK.wrong_for("head-back", names="previous")
 def head_previous(length, d_model, back, sharpness):
     e = attnbook.sinusoidal_encoding(length, d_model)
     q = e @ attnbook.relative_rotation(-1, d_model).T
@@ -56,7 +56,7 @@ def head_previous(length, d_model, back, sharpness):
     return attnbook.scaled_dot_product_attention(q, e, e, mask, scale=sharpness).weights
 
 
-@BANK.wrong_for("head-back", names="one too far")
+@BANK.wrong_for("head-back", names="too_far")
 def head_too_far(length, d_model, back, sharpness):
     e = attnbook.sinusoidal_encoding(length, d_model)
     q = e @ attnbook.relative_rotation(-back - 1, d_model).T
@@ -64,21 +64,21 @@ def head_too_far(length, d_model, back, sharpness):
     return attnbook.scaled_dot_product_attention(q, e, e, mask, scale=sharpness).weights
 
 
-@BANK.wrong_for("head-back", names="mask is missing")
+@BANK.wrong_for("head-back", names="no_mask")
 def head_without_mask(length, d_model, back, sharpness):
     e = attnbook.sinusoidal_encoding(length, d_model)
     q = e @ attnbook.relative_rotation(-back, d_model).T
     return attnbook.softmax(sharpness * q @ e.T)
 
 
-@BANK.wrong_for("head-back", names="after the softmax")
+@BANK.wrong_for("head-back", names="mask_after")
 def head_mask_after(length, d_model, back, sharpness):
     e = attnbook.sinusoidal_encoding(length, d_model)
     q = e @ attnbook.relative_rotation(-back, d_model).T
     return np.tril(attnbook.softmax(sharpness * q @ e.T))
 
 
-@BANK.wrong_for("head-back", names="ask for position 0")
+@BANK.wrong_for("head-back", names="clipped")
 def head_clipped(length, d_model, back, sharpness):
     e = attnbook.sinusoidal_encoding(length, d_model)
     q = e[[max(p - back, 0) for p in range(length)]]
@@ -86,7 +86,7 @@ def head_clipped(length, d_model, back, sharpness):
     return attnbook.scaled_dot_product_attention(q, e, e, mask, scale=sharpness).weights
 
 
-@BANK.wrong_for("head-back", names="ask for the last positions")
+@BANK.wrong_for("head-back", names="rolled")
 def head_rolled(length, d_model, back, sharpness):
     e = attnbook.sinusoidal_encoding(length, d_model)
     q = np.roll(e, back, axis=0)
@@ -94,19 +94,19 @@ def head_rolled(length, d_model, back, sharpness):
     return attnbook.scaled_dot_product_attention(q, e, e, mask, scale=sharpness).weights
 
 
-@BANK.wrong_for("head-back", names=r"divided by sqrt\(d_model\)")
+@BANK.wrong_for("head-back", names="by_root")
 def head_scaled(length, d_model, back, sharpness):
     e = attnbook.sinusoidal_encoding(length, d_model)
     q = sharpness * e @ attnbook.relative_rotation(-back, d_model).T
     return attnbook.scaled_dot_product_attention(q, e, e, attnbook.causal_mask(length)).weights
 
 
-@BANK.wrong_for("head-back", symptom="sums to")
+@BANK.wrong_for("head-back", symptom="row_sum turned_back")
 def head_one_hot(length, d_model, back, sharpness):
     return np.eye(length, k=-back)
 
 
-@BANK.wrong_for("head-back", symptom="Token p asks")
+@BANK.wrong_for("head-back", symptom="differs turned_back")
 def head_another_base(length, d_model, back, sharpness):
     e = attnbook.sinusoidal_encoding(length, d_model, base=100.0)
     q = e @ attnbook.relative_rotation(-back, d_model, base=100.0).T
@@ -122,7 +122,7 @@ def head_by_turned_keys(length, d_model, back, sharpness):
     return (e / e.sum(axis=1, keepdims=True)).tolist()
 
 
-@BANK.wrong_for("head-back", names="first tokens are zeros")
+@BANK.wrong_for("head-back", names="padded")
 def head_padded(length, d_model, back, sharpness):
     e = attnbook.sinusoidal_encoding(length, d_model)
     q = np.vstack([np.zeros((back, d_model)), e[: length - back]])
@@ -130,14 +130,14 @@ def head_padded(length, d_model, back, sharpness):
     return attnbook.scaled_dot_product_attention(q, e, e, mask, scale=sharpness).weights
 
 
-@BANK.wrong_for("head-back", names="over the queries")
+@BANK.wrong_for("head-back", names="over_queries")
 def head_wrong_axis(length, d_model, back, sharpness):
     e = attnbook.sinusoidal_encoding(length, d_model)
     scores = sharpness * e @ attnbook.relative_rotation(-back, d_model).T @ e.T
     return attnbook.softmax(np.where(attnbook.causal_mask(length), scores, -np.inf), axis=0)
 
 
-@BANK.wrong_for("head-back", symptom="Token p asks")
+@BANK.wrong_for("head-back", symptom="differs turned_back")
 def head_at_most_four_back(length, d_model, back, sharpness):
     e = attnbook.sinusoidal_encoding(length, d_model)
     q = e @ attnbook.relative_rotation(-min(back, 4), d_model).T
@@ -168,163 +168,163 @@ def collision_by_chords(d_model, base, tolerance, longest):
     return next((int(n) for n in k[chord < tolerance]), 0)
 
 
-@BANK.wrong_for("first-collision", names="count begins at 0")
+@BANK.wrong_for("first-collision", names="from_0")
 def collision_from_zero(d_model, base, tolerance, longest):
     e = attnbook.sinusoidal_encoding(longest + 1, d_model, base=base)
     close = np.linalg.norm(e[1:] - e[0], axis=1) < tolerance
     return int(np.argmax(close))
 
 
-@BANK.wrong_for("first-collision", names="another measure than the norm")
+@BANK.wrong_for("first-collision", names="mean")
 def collision_squared(d_model, base, tolerance, longest):
     e = attnbook.sinusoidal_encoding(longest + 1, d_model, base=base)
     close = ((e[1:] - e[0]) ** 2).sum(axis=1) < tolerance
     return int(np.argmax(close)) + 1 if close.any() else 0
 
 
-@BANK.wrong_for("first-collision", names="last offset")
+@BANK.wrong_for("first-collision", names="last")
 def collision_last(d_model, base, tolerance, longest):
     e = attnbook.sinusoidal_encoding(longest + 1, d_model, base=base)
     close = np.linalg.norm(e - e[0], axis=1) < tolerance
     return int(np.flatnonzero(close)[-1])
 
 
-@BANK.wrong_for("first-collision", names="nearest offset of all")
+@BANK.wrong_for("first-collision", names="nearest")
 def collision_nearest(d_model, base, tolerance, longest):
     e = attnbook.sinusoidal_encoding(longest + 1, d_model, base=base)
     return int(np.argmin(np.linalg.norm(e[1:] - e[0], axis=1))) + 1
 
 
-@BANK.wrong_for("first-collision", names="how many offsets")
+@BANK.wrong_for("first-collision", names="count")
 def collision_count(d_model, base, tolerance, longest):
     e = attnbook.sinusoidal_encoding(longest + 1, d_model, base=base)
     return int((np.linalg.norm(e[1:] - e[0], axis=1) < tolerance).sum())
 
 
-@BANK.wrong_for("first-collision", names="far enough")
+@BANK.wrong_for("first-collision", names="far_enough")
 def collision_far(d_model, base, tolerance, longest):
     e = attnbook.sinusoidal_encoding(longest + 1, d_model, base=base)
     return int(np.argmax(np.linalg.norm(e[1:] - e[0], axis=1) > tolerance)) + 1
 
 
-@BANK.wrong_for("first-collision", names="base is 10000")
+@BANK.wrong_for("first-collision", names="base_10000")
 def collision_default_base(d_model, base, tolerance, longest):
     e = attnbook.sinusoidal_encoding(longest + 1, d_model)
     close = np.linalg.norm(e[1:] - e[0], axis=1) < tolerance
     return int(np.argmax(close)) + 1 if close.any() else 0
 
 
-@BANK.wrong_for("first-collision", names="another measure than the norm")
+@BANK.wrong_for("first-collision", names="largest")
 def collision_by_maximum(d_model, base, tolerance, longest):
     e = attnbook.sinusoidal_encoding(longest + 1, d_model, base=base)
     close = (abs(e[1:] - e[0]) < tolerance).all(axis=1)
     return int(np.argmax(close)) + 1 if close.any() else 0
 
 
-@BANK.wrong_for("first-collision", names="another measure than the norm")
+@BANK.wrong_for("first-collision", names="sines")
 def collision_of_sines(d_model, base, tolerance, longest):
     e = attnbook.sinusoidal_encoding(longest + 1, d_model, base=base)[:, ::2]
     close = np.linalg.norm(e[1:] - e[0], axis=1) < tolerance
     return int(np.argmax(close)) + 1 if close.any() else 0
 
 
-@BANK.wrong_for("first-collision", names="where no two collide")
+@BANK.wrong_for("first-collision", names="never_0")
 def collision_never_zero(d_model, base, tolerance, longest):
     e = attnbook.sinusoidal_encoding(longest + 1, d_model, base=base)
     close = np.linalg.norm(e[1:] - e[0], axis=1) < tolerance
     return int(np.argmax(close)) + 1
 
 
-@BANK.wrong_for("first-collision", symptom="raised IndexError")
+@BANK.wrong_for("first-collision", symptom="raised beyond_longest")
 def collision_index_error(d_model, base, tolerance, longest):
     e = attnbook.sinusoidal_encoding(longest + 1, d_model, base=base)
     return int(np.flatnonzero(np.linalg.norm(e - e[0], axis=1) < tolerance)[1])
 
 
-@BANK.wrong_for("first-collision", symptom="result is 0, expected")
+@BANK.wrong_for("first-collision", symptom="differs distance_from_0")
 def collision_counts_itself(d_model, base, tolerance, longest):
     e = attnbook.sinusoidal_encoding(longest, d_model, base=base)
     return int(np.argmax(np.linalg.norm(e - e[0], axis=1) < tolerance))
 
 
-@BANK.wrong_for("first-collision", names="longest itself")
+@BANK.wrong_for("first-collision", names="before_longest")
 def collision_before_longest(d_model, base, tolerance, longest):
     e = attnbook.sinusoidal_encoding(longest, d_model, base=base)
     close = np.linalg.norm(e - e[0], axis=1) < tolerance
     return next((k for k in range(1, longest) if close[k]), 0)
 
 
-@BANK.wrong_for("first-collision", names="one beyond")
+@BANK.wrong_for("first-collision", names="one_beyond")
 def collision_beyond_longest(d_model, base, tolerance, longest):
     e = attnbook.sinusoidal_encoding(longest + 2, d_model, base=base)
     close = np.linalg.norm(e - e[0], axis=1) < tolerance
     return next((k for k in range(1, longest + 2) if close[k]), 0)
 
 
-@BANK.wrong_for("first-collision", names="offsets begin at 1")
+@BANK.wrong_for("first-collision", names="from_2")
 def collision_not_of_neighbours(d_model, base, tolerance, longest):
     e = attnbook.sinusoidal_encoding(longest + 1, d_model, base=base)
     close = np.linalg.norm(e - e[0], axis=1) < tolerance
     return next((k for k in range(2, longest + 1) if close[k]), 0)
 
 
-@BANK.wrong_for("first-collision", names="another measure than the norm")
+@BANK.wrong_for("first-collision", names="sum")
 def collision_by_sum(d_model, base, tolerance, longest):
     e = attnbook.sinusoidal_encoding(longest + 1, d_model, base=base)
     close = abs(e[1:] - e[0]).sum(axis=1) < tolerance
     return int(np.argmax(close)) + 1 if close.any() else 0
 
 
-@BANK.wrong_for("first-collision", names="another measure than the norm")
+@BANK.wrong_for("first-collision", names="mean")
 def collision_by_root_mean_square(d_model, base, tolerance, longest):
     e = attnbook.sinusoidal_encoding(longest + 1, d_model, base=base)
     close = np.sqrt(((e[1:] - e[0]) ** 2).mean(axis=1)) < tolerance
     return int(np.argmax(close)) + 1 if close.any() else 0
 
 
-@BANK.wrong_for("first-collision", names="another measure than the norm")
+@BANK.wrong_for("first-collision", names="mean|mean_square")
 def collision_of_cosines(d_model, base, tolerance, longest):
     e = attnbook.sinusoidal_encoding(longest + 1, d_model, base=base)
     close = np.linalg.norm(e[1:, 1::2] - e[0, 1::2], axis=1) < tolerance
     return int(np.argmax(close)) + 1 if close.any() else 0
 
 
-@BANK.wrong_for("first-collision", names="another measure than the norm")
+@BANK.wrong_for("first-collision", names="mean")
 def collision_by_mean(d_model, base, tolerance, longest):
     e = attnbook.sinusoidal_encoding(longest + 1, d_model, base=base)
     close = abs(e[1:] - e[0]).mean(axis=1) < tolerance
     return int(np.argmax(close)) + 1 if close.any() else 0
 
 
-@BANK.wrong_for("first-collision", names="another measure than the norm")
+@BANK.wrong_for("first-collision", names="relative")
 def collision_relative(d_model, base, tolerance, longest):
     e = attnbook.sinusoidal_encoding(longest + 1, d_model, base=base)
     close = np.linalg.norm(e[1:] - e[0], axis=1) / np.linalg.norm(e[0]) < tolerance
     return int(np.argmax(close)) + 1 if close.any() else 0
 
 
-@BANK.wrong_for("first-collision", names="another measure than the norm")
+@BANK.wrong_for("first-collision", names="last_pair")
 def collision_of_last_pair(d_model, base, tolerance, longest):
     e = attnbook.sinusoidal_encoding(longest + 1, d_model, base=base)
     close = np.linalg.norm(e[1:, -2:] - e[0, -2:], axis=1) < tolerance
     return int(np.argmax(close)) + 1 if close.any() else 0
 
 
-@BANK.wrong_for("first-collision", names="another measure than the norm")
+@BANK.wrong_for("first-collision", names="mean|mean_square")
 def collision_by_cosine(d_model, base, tolerance, longest):
     e = attnbook.sinusoidal_encoding(longest + 1, d_model, base=base)
     close = 1 - e[1:] @ e[0] / (e[0] @ e[0]) < tolerance
     return int(np.argmax(close)) + 1 if close.any() else 0
 
 
-@BANK.wrong_for("first-collision", names="base is 100 here")
+@BANK.wrong_for("first-collision", names="base_100")
 def collision_of_base_100(d_model, base, tolerance, longest):
     e = attnbook.sinusoidal_encoding(longest + 1, d_model, base=100.0)
     close = np.linalg.norm(e[1:] - e[0], axis=1) < tolerance
     return int(np.argmax(close)) + 1 if close.any() else 0
 
 
-@BANK.wrong_for("first-collision", symptom="result is 0, expected")
+@BANK.wrong_for("first-collision", symptom="differs distance_from_0")
 def collision_up_to_3000(d_model, base, tolerance, longest):
     e = attnbook.sinusoidal_encoding(min(longest, 3000) + 1, d_model, base=base)
     close = np.linalg.norm(e[1:] - e[0], axis=1) < tolerance
@@ -362,7 +362,7 @@ def noisy_head_at_once(content, sizes):
     return w.diagonal(-3, axis1=1, axis2=2).mean(axis=1)
 
 
-@BANK.wrong_for("noisy-head", names="on the previous token")
+@BANK.wrong_for("noisy-head", names="previous")
 def noisy_head_previous(content, sizes):
     x = attnbook.sinusoidal_encoding(40, 32) + sizes[:, None, None] * content
     q = x @ attnbook.relative_rotation(-3, 32).T
@@ -370,7 +370,7 @@ def noisy_head_previous(content, sizes):
     return w.diagonal(-1, axis1=1, axis2=2).mean(axis=1)
 
 
-@BANK.wrong_for("noisy-head", names="first three tokens are counted")
+@BANK.wrong_for("noisy-head", names="over_40")
 def noisy_head_over_forty(content, sizes):
     x = attnbook.sinusoidal_encoding(40, 32) + sizes[:, None, None] * content
     q = x @ attnbook.relative_rotation(-3, 32).T
@@ -378,7 +378,7 @@ def noisy_head_over_forty(content, sizes):
     return w.diagonal(-3, axis1=1, axis2=2).sum(axis=1) / 40
 
 
-@BANK.wrong_for("noisy-head", names="begins after p = 3")
+@BANK.wrong_for("noisy-head", names="from_4")
 def noisy_head_from_four(content, sizes):
     x = attnbook.sinusoidal_encoding(40, 32) + sizes[:, None, None] * content
     q = x @ attnbook.relative_rotation(-3, 32).T
@@ -386,7 +386,7 @@ def noisy_head_from_four(content, sizes):
     return np.array([np.mean([one[p, p - 3] for p in range(4, 40)]) for one in w])
 
 
-@BANK.wrong_for("noisy-head", names="largest weights")
+@BANK.wrong_for("noisy-head", names="largest")
 def noisy_head_largest(content, sizes):
     x = attnbook.sinusoidal_encoding(40, 32) + sizes[:, None, None] * content
     q = x @ attnbook.relative_rotation(-3, 32).T
@@ -394,7 +394,7 @@ def noisy_head_largest(content, sizes):
     return w.max(axis=2).mean(axis=1)
 
 
-@BANK.wrong_for("noisy-head", names="how often three back wins")
+@BANK.wrong_for("noisy-head", names="wins")
 def noisy_head_hits(content, sizes):
     x = attnbook.sinusoidal_encoding(40, 32) + sizes[:, None, None] * content
     q = x @ attnbook.relative_rotation(-3, 32).T
@@ -402,7 +402,7 @@ def noisy_head_hits(content, sizes):
     return (w.argmax(axis=2)[:, 3:] == np.arange(37)).mean(axis=1)
 
 
-@BANK.wrong_for("noisy-head", names="mask is missing")
+@BANK.wrong_for("noisy-head", names="no_mask")
 def noisy_head_without_mask(content, sizes):
     x = attnbook.sinusoidal_encoding(40, 32) + sizes[:, None, None] * content
     q = x @ attnbook.relative_rotation(-3, 32).T
@@ -410,7 +410,7 @@ def noisy_head_without_mask(content, sizes):
     return w.diagonal(-3, axis1=1, axis2=2).mean(axis=1)
 
 
-@BANK.wrong_for("noisy-head", names=r"divided by sqrt\(d_model\)")
+@BANK.wrong_for("noisy-head", names="by_root")
 def noisy_head_scaled(content, sizes):
     x = attnbook.sinusoidal_encoding(40, 32) + sizes[:, None, None] * content
     q = 4 * x @ attnbook.relative_rotation(-3, 32).T
@@ -418,7 +418,7 @@ def noisy_head_scaled(content, sizes):
     return w.diagonal(-3, axis1=1, axis2=2).mean(axis=1)
 
 
-@BANK.wrong_for("noisy-head", names="sharpness is missing")
+@BANK.wrong_for("noisy-head", names="no_sharpness")
 def noisy_head_not_sharp(content, sizes):
     x = attnbook.sinusoidal_encoding(40, 32) + sizes[:, None, None] * content
     q = x @ attnbook.relative_rotation(-3, 32).T
@@ -426,7 +426,7 @@ def noisy_head_not_sharp(content, sizes):
     return w.diagonal(-3, axis1=1, axis2=2).mean(axis=1)
 
 
-@BANK.wrong_for("noisy-head", names="wrong sign")
+@BANK.wrong_for("noisy-head", names="wrong_sign")
 def noisy_head_transposed_rotation(content, sizes):
     x = attnbook.sinusoidal_encoding(40, 32) + sizes[:, None, None] * content
     q = x @ attnbook.relative_rotation(-3, 32)
@@ -434,7 +434,7 @@ def noisy_head_transposed_rotation(content, sizes):
     return w.diagonal(-3, axis1=1, axis2=2).mean(axis=1)
 
 
-@BANK.wrong_for("noisy-head", names="in the queries only")
+@BANK.wrong_for("noisy-head", names="clean_keys")
 def noisy_head_clean_keys(content, sizes):
     e = attnbook.sinusoidal_encoding(40, 32)
     q = (e + sizes[:, None, None] * content) @ attnbook.relative_rotation(-3, 32).T
@@ -442,7 +442,7 @@ def noisy_head_clean_keys(content, sizes):
     return w.diagonal(-3, axis1=1, axis2=2).mean(axis=1)
 
 
-@BANK.wrong_for("noisy-head", names="content is not turned")
+@BANK.wrong_for("noisy-head", names="content_unturned")
 def noisy_head_turned_before_content(content, sizes):
     e = attnbook.sinusoidal_encoding(40, 32)
     x = e + sizes[:, None, None] * content

@@ -15,10 +15,13 @@ from typing import NamedTuple
 
 
 class Wrong(NamedTuple):
-    """A wrong answer, and the ids of the hints that its message must consist of."""
+    """A wrong answer, and the ids of the hints that its message must consist of.
+
+    Where a class's data decide which, there are several.
+    """
 
     answer: Callable
-    ids: str
+    ids: list[str]
     names_mistake: bool
 
 
@@ -44,13 +47,16 @@ class Bank:
     def wrong_for(self, exercise: str, *, names: str | None = None, symptom: str | None = None):
         """Record a wrong answer whose message names the mistake, or else gives a symptom.
 
-        Either is said by the ids of its hints, with spaces between them.
+        Either is said by the ids of its hints, with spaces between them, and | between what
+        different classes are told.
         """
         if (names is None) == (symptom is None):
             raise TypeError("give either names or symptom")
 
         def record(answer):
-            self.wrong[exercise].append(Wrong(answer, names or symptom, names is not None))
+            self.wrong[exercise].append(
+                Wrong(answer, (names or symptom or "").split("|"), names is not None)
+            )
             return answer
 
         return record

@@ -291,7 +291,7 @@ def entropy_in_place(scores, wanted):
     return w
 
 
-@BANK.wrong_for("entropy-weights", symptom="differs close")
+@BANK.wrong_for("entropy-weights", symptom="differs close|differs temperature")
 def entropy_never_sharper(scores, wanted):
     low, high = np.full((len(scores), 1), 1.0), np.full((len(scores), 1), 1e9)
     for _ in range(80):

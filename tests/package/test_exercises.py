@@ -79,7 +79,7 @@ def ids(name, answer):
 def test_a_wrong_answer_is_rejected_and_told_why(name, wrong, capsys):
     with pytest.raises(WrongAnswer) as caught:
         check(name, wrong.answer)
-    assert " ".join(caught.value.ids) == wrong.ids
+    assert " ".join(caught.value.ids) in wrong.ids
     assert str(caught.value).startswith(f"{name}: ")
     assert capsys.readouterr().out == ""
 

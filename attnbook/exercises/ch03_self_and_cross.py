@@ -44,7 +44,7 @@ def _self(by: str = "xq xk xv", attend: Function = ATTEND) -> Function:
     return lambda x, *projections: attend(*_chosen(by, x, x, *projections))
 
 
-_SELF_ATTENTION = Exercise(
+_SELF = Exercise(
     call="attend_to_self(x, w_q, w_k, w_v)",
     returns=("output", "weights"),
     reference=self_attention,
@@ -61,7 +61,7 @@ _SELF_ATTENTION = Exercise(
         ),
         **each(
             lambda attend: _self(attend=attend),
-            **put_wrong("score", "scale", "weigh", "mix", "give"),
+            **but(put_wrong("score", "scale", "weigh", "mix", "give"), "by_len_q"),
             scaled_late=lambda q, k, v: [
                 late / np.sqrt(k.shape[1]) for late in ATTEND(q * np.sqrt(k.shape[1]), k, v)
             ],
@@ -70,7 +70,7 @@ _SELF_ATTENTION = Exercise(
         ),
     ),
     rows_sum_to_one=True,
-    clues={r"matmul.*core dimension": "which_projected"},
+    clues={r"matmul.*core dimension": "projected"},
 )
 
 
@@ -117,42 +117,38 @@ def _influence_cases(rng: np.random.Generator) -> Cases:
 
 
 def _influence(
-    change: Function = lambda x, at: x + at,
+    change: Function = lambda x, e: x + e,
     differs: Function = lambda after, before: (after != before).any(axis=1),
 ) -> Function:
-    """Make an influence that changes x where ``at`` is 1, not 0, and compares outputs somehow."""
-
-    def influence(attend: Function, x: Array) -> Array:
-        token = np.eye(len(x))[:, :, None]
-        return np.stack([differs(attend(change(x, at)), attend(x)) for at in token], axis=1)
-
-    return influence
+    """Make an influence that changes x, where e is 1 at token j, and compares outputs somehow."""
+    return lambda attend, x: np.stack(
+        [differs(attend(change(x, e)), attend(x)) for e in np.eye(len(x))[:, :, None]], axis=1
+    )
 
 
-_right_influence = _influence()
 _INFLUENCE = Exercise(
     call="influence_of(attend, x)",
-    reference=_right_influence,
+    reference=_influence(),
     cases=_influence_cases,
     boolean=True,
     mistakes=dict(
-        **returning(_right_influence, transposed=np.transpose, inverted=np.logical_not),
-        **returning(_right_influence, up_to_i=np.tril, before_i=lambda r: np.tril(r, -1)),
-        **returning(_right_influence, all_false=np.zeros_like, after_i=lambda r: np.triu(r, 1)),
-        **returning(_right_influence, not_itself=lambda r: np.where(np.eye(len(r)), False, r)),
-        **returning(_right_influence, diagonal=lambda r: np.where(np.eye(len(r)), True, r)),
-        **each(_influence, all_others=lambda x, at: x + (1 - at), all_at_once=lambda x, at: x + 1),
+        **returning(_influence(), transposed=np.transpose, inverted=np.logical_not),
+        **returning(_influence(), up_to_i=np.tril, before_i=lambda r: np.tril(r, -1)),
+        **returning(_influence(), all_false=np.zeros_like, after_i=lambda r: np.triu(r, 1)),
+        **returning(_influence(), not_itself=lambda r: np.where(np.eye(len(r)), False, r)),
+        **returning(_influence(), diagonal=lambda r: np.where(np.eye(len(r)), True, r)),
+        **each(_influence, all_others=lambda x, e: x + (1 - e), all_at_once=lambda x, e: x + 1),
         **each(
             _influence,
-            all_before=lambda x, at: x + np.cumsum(at[::-1], axis=0)[::-1],
-            all_after=lambda x, at: x + np.cumsum(at, axis=0),
-            next_token=lambda x, at: x + np.roll(at, 1, axis=0),
-            first_in_its_place=lambda x, at: np.where(at, x[0], x),
-            multiplied=lambda x, at: x * (1 + at),
-            last_of_token=lambda x, at: x + at * np.eye(x.shape[1])[-1],
-            first_of_token=lambda x, at: x + at * np.eye(x.shape[1])[0],
+            multiplied=lambda x, e: x + x * e,
+            all_after=lambda x, e: x + np.cumsum(e, axis=0),
+            all_before=lambda x, e: x + np.cumsum(e[::-1], axis=0)[::-1],
+            next_token=lambda x, e: x + np.roll(e, 1, axis=0),
+            first_copied=lambda x, e: np.where(e, x[0], x),
+            last_of_token=lambda x, e: x + e * np.eye(x.shape[1])[-1],
+            first_of_token=lambda x, e: x + e * np.eye(x.shape[1])[0],
         ),
-        all_true=_influence(lambda x, at: np.where(at, np.nan, x), lambda a, b: np.isnan(a).any(1)),
+        all_true=_influence(lambda x, e: np.where(e, np.nan, x), lambda a, b: np.isnan(a).any(1)),
         **each(
             lambda differs: _influence(differs=differs),
             all_coordinates=lambda a, b: (a != b).all(axis=1),
@@ -191,10 +187,9 @@ def _ordered(axes: str) -> Function:
     return _cut(lambda blocks: blocks.transpose([int(axis) for axis in axes]))
 
 
-_right_patches = _cut()
 _PATCHES = Exercise(
     call="patches_of(image, size)",
-    reference=_right_patches,
+    reference=_cut(),
     cases=_patches_cases,
     mistakes=dict(
         **each(_ordered, columns_first="10234", pixel_columns_first="01324", scattered="23014"),
@@ -213,19 +208,15 @@ _PATCHES = Exercise(
             whole_rows=lambda b: b.swapaxes(1, 2).reshape(len(b), -1),
             torn=lambda b: b.swapaxes(1, 2).reshape(-1, b[0, 0].size),
         ),
-        **returning(_right_patches, transposed=np.transpose, first_alone=lambda rows: rows[0]),
-        **taking(
-            _right_patches,
-            height_for_width=lambda image, n: (image.reshape(*image.shape[1::-1], -1), n),
-            upside_down=lambda image, n: (image[::-1], n),
-            mirrored=lambda image, n: (image[:, ::-1], n),
+        **returning(_cut(), transposed=np.transpose, first_alone=lambda rows: rows[0]),
+        **each(
+            _cut, upside_down=lambda b: b[::-1, :, ::-1], mirrored=lambda b: b[:, ::-1, :, ::-1]
         ),
-        overlapping=lambda image, n: _flat(
-            sliding_window_view(image, (n, n), (0, 1)).transpose(0, 1, 3, 4, 2)
-        ),
-        as_many=lambda image, n: _flat(_blocks(image, len(image) // n, image.shape[1] // n)),
+        height_for_width=lambda x, n: _cut()(x.reshape(*x.shape[1::-1], -1), n),
+        overlapping=lambda x, n: _flat(np.moveaxis(sliding_window_view(x, (n, n), (0, 1)), 2, -1)),
+        as_many=lambda x, n: _flat(_blocks(x, x.shape[0] // n, x.shape[1] // n)),
     ),
-    clues={"cannot reshape": "number_of_patches"},
+    clues={"cannot reshape": "how_many"},
 )
 
 
@@ -248,45 +239,35 @@ def _cross_cases(rng: np.random.Generator) -> Cases:
     yield large, "maximum"
 
 
-def _real(x: Array, memory: Array, lengths: Array) -> Array:
-    return padding_mask(lengths, memory.shape[1])
-
-
-def _cross(by: str = "xq mk mv", mask: Function = _real, attend: Function = ATTEND) -> Function:
+def _cross(by: str = "xq mk mv", attend: Function = ATTEND) -> Function:
     return lambda x, memory, lengths, *projections: attend(
-        *_chosen(by, x, memory, *projections), mask(x, memory, lengths)
+        *_chosen(by, x, memory, *projections), padding_mask(lengths, memory.shape[1])
     )
 
 
 _right_cross = _cross(attend=scaled_dot_product_attention)
-_CROSS_ATTENTION = Exercise(
+_CROSS = Exercise(
     call="attend_to_memory(x, memory, lengths, w_q, w_k, w_v)",
     returns=("output", "weights"),
     reference=_right_cross,
     cases=_cross_cases,
     mistakes=dict(
         **each(_cross, only_x="xq xk xv", keys_of_x="xq xk mv", values_of_x="xq mk xv"),
-        **each(_cross, only_memory="mq mk mv", sequences_swapped="mq xk xv", values_raw="xq mk m"),
+        **each(_cross, only_memory="mq mk mv", roles_swapped="mq xk xv", values_raw="xq mk m"),
         **each(_cross, swapped_projections="xk mq mv", values_by_w_k="xq mk mk"),
         **each(
             lambda attend: _cross(attend=attend),
-            **but(put_wrong("scale", "mask", "give"), "by_len_q"),
+            **but(put_wrong("scale", "mask", "give"), "by_half", "by_len_q"),
             padding_zeroed=lambda q, k, v, m: ATTEND(q, k * m.swapaxes(1, 2), v * m.swapaxes(1, 2)),
         ),
         **each(
-            lambda mask: _cross(mask=mask),
-            padding_first=lambda *inputs: np.flip(_real(*inputs), axis=-1),
-            causal_instead=lambda x, m, n: np.tri(x.shape[1], m.shape[1]),
-            causal_too=lambda x, m, n: np.tri(x.shape[1], m.shape[1]) * _real(x, m, n),
-        ),
-        **each(
-            lambda weigh: _cross(
-                mask=lambda x, m, n: (np.arange(x.shape[1]) < n[:, None])[:, :, None],
-                attend=replace(ATTEND, weigh=weigh),
-            ),
-            rows_masked=ATTEND.weigh,
-            rows_nan=lambda s, m: np.where(m, softmax(s), np.nan),
-            rows_uniform=lambda s, m: softmax(s * m),
+            lambda weigh: _cross(attend=replace(ATTEND, weigh=weigh)),
+            padding_first=lambda s, m: ATTEND.weigh(s, np.flip(m, axis=-1)),
+            causal_alone=lambda s, m: ATTEND.weigh(s, np.tri(*s.shape[1:])),
+            causal_too=lambda s, m: ATTEND.weigh(s, np.tri(*s.shape[1:]) * m),
+            rows_masked=lambda s, m: ATTEND.weigh(s, m.swapaxes(1, 2)),
+            rows_nan=lambda s, m: np.where(m.swapaxes(1, 2), softmax(s), np.nan),
+            rows_uniform=lambda s, m: softmax(s * m.swapaxes(1, 2)),
         ),
         **taking(
             _right_cross,
@@ -307,7 +288,7 @@ def _without_cases(rng: np.random.Generator) -> Cases:
         weights = softmax(rng.standard_normal(n))
         return {"weights": weights, "value": rng.standard_normal((n, d_v))}
 
-    yield inputs(5, 3), "row_by_hand"
+    yield inputs(5, 3), "by_hand"
     yield inputs(11, 1), "one_column"
     zero, twins, whole = inputs(7, 2), inputs(13, 5), inputs(3, 7)
     zero["weights"][4] = 0
@@ -315,18 +296,12 @@ def _without_cases(rng: np.random.Generator) -> Cases:
     for case, id_ in ((zero, "zero_weight"), (twins, "equal_weights")):
         case["weights"] /= case["weights"].sum()
         yield case, id_
-    yield {**whole, "value": rng.integers(-9, 10, (3, 7))}, "integer_values"
+    yield {**whole, "value": rng.integers(-9, 10, (3, 7))}, "stored_as_integers"
 
 
 def _without(combine: Function) -> Function:
     """Make rows of a column of weights, the values, and their weighted mean."""
     return lambda weights, value: combine(weights[:, None], value, weights @ value)
-
-
-def _quotient(parts: tuple[int, int, int]) -> Function:
-    """Make rows (mean + a w v) / (b + c w) of the numbers a, b and c."""
-    a, b, c = parts
-    return _without(lambda w, v, mean: (mean + a * w * v) / (b + c * w))
 
 
 def _left(weigh: Function) -> Function:
@@ -338,25 +313,28 @@ def _normalised(weights: Array) -> Any:
     return weights / weights.sum(axis=-1, keepdims=True)
 
 
-_right_without = _quotient((-1, 1, -1))
-_WITHOUT_ONE = Exercise(
+_right_without = _without(lambda w, v, mean: (mean - w * v) / (1 - w))
+_WITHOUT = Exercise(
     call="outputs_without(weights, value)",
     reference=_right_without,
     cases=_without_cases,
     mistakes=dict(
-        **each(_quotient, undivided=(-1, 1, 0), by_own_weight=(-1, 0, 1), by_one_plus=(-1, 1, 1)),
-        **each(_quotient, sign_turned=(-1, -1, 1), added=(1, 1, -1), added_in_both=(1, 1, 1)),
-        **each(_quotient, not_subtracted=(0, 1, -1), nothing_hidden=(0, 1, 0)),
-        **each(_without, values=lambda w, v, m: v, own_part=lambda w, v, m: w * v),
-        **each(_without, whole=lambda w, v, m: m - v, by_one=lambda w, v, m: m - w * v - w),
+        **each(_without, values=lambda w, v, m: v, last_term=lambda w, v, m: m - w * v / (1 - w)),
+        **each(_without, own_part=lambda w, v, m: w * v, kept=lambda w, v, m: m / (1 - w)),
+        **each(_without, whole=lambda w, v, m: m - v, nothing_hidden=lambda w, v, m: m + 0 * v),
+        **each(_without, undivided=lambda w, v, m: m - w * v, by_one=lambda w, v, m: m - w * v - w),
         **each(
             _without,
             multiplied=lambda w, v, m: (m - w * v) * (1 - w),
             divided_twice=lambda w, v, m: (m - w * v) / (1 - w) ** 2,
+            by_own_weight=lambda w, v, m: (m - w * v) / w,
+            by_one_plus=lambda w, v, m: (m - w * v) / (1 + w),
+            sign_turned=lambda w, v, m: (m - w * v) / (w - 1),
             by_others=lambda w, v, m: (m - w * v) / (len(w) - 1),
             by_all=lambda w, v, m: (m - w * v) / len(w),
             whole_divided=lambda w, v, m: (m - v) / (1 - w),
-            last_divided=lambda w, v, m: m - w * v / (1 - w),
+            added=lambda w, v, m: (m + w * v) / (1 - w),
+            added_in_both=lambda w, v, m: (m + w * v) / (1 + w),
             alike=lambda w, v, m: (v.sum(axis=0) - v) / (len(v) - 1),
             weights_alone=lambda w, v, m: w.T * (1 - np.eye(len(w))) / (1 - w),
         ),
@@ -366,8 +344,8 @@ _WITHOUT_ONE = Exercise(
             weights_transposed=lambda w, hidden: _normalised(w * ~hidden).T,
             shared_equally=lambda w, hidden: (w + w[:, None] / (len(w) - 1)) * ~hidden,
             softmax_again=lambda w, hidden: softmax(np.where(hidden, -np.inf, w)),
-            softmax_of_zero=lambda w, hidden: softmax(w * ~hidden),
-            score_of_zero=lambda w, hidden: softmax(np.where(hidden, 0, np.log(w))),
+            softmax_of_0=lambda w, hidden: softmax(w * ~hidden),
+            score_of_0=lambda w, hidden: softmax(np.where(hidden, 0, np.log(w))),
             infinity=lambda w, hidden: np.where(hidden, -np.inf, w),
             infinity_divided=lambda w, hidden: _normalised(np.where(hidden, -np.inf, w)),
             stay_hidden=lambda w, hidden: _normalised(np.triu(w * ~hidden)),
@@ -382,23 +360,15 @@ _WITHOUT_ONE = Exercise(
         change=lambda w, v: _right_without(w, v) - w @ v,
         change_by_key=lambda w, v: w @ v - _right_without(w, v),
         nan_at_zero=lambda w, v: _right_without(w, v) * (w / w)[:, None],
-        skipped_at_zero=lambda w, v: _right_without(w, v) * (w != 0)[:, None],
+        skipped=lambda w, v: _right_without(w, v) * (w != 0)[:, None],
         cut_to_integers=lambda w, v: _right_without(w, v).astype(v.dtype),
     ),
-    clues={
-        r"broadcast (together|input)": "needs_a_column",
-        r"core dimension|not aligned": "out_of_both",
-    },
+    clues={r"broadcast (together|input)": "a_column", r"core dimension|not aligned": "out_of_both"},
 )
 
 
 EXERCISES = with_hints(
     __file__,
-    {
-        "self-attention": _SELF_ATTENTION,
-        "influence": _INFLUENCE,
-        "patches": _PATCHES,
-        "cross-attention": _CROSS_ATTENTION,
-        "without-one": _WITHOUT_ONE,
-    },
+    {"self-attention": _SELF, "influence": _INFLUENCE, "patches": _PATCHES}
+    | {"cross-attention": _CROSS, "without-one": _WITHOUT},
 )

@@ -8,7 +8,7 @@ import zipfile
 
 import pytest
 
-from course.chapters import ROOT, chapters
+from course.chapters import ROOT, cells, chapters
 from tests.course.made_up import copy_of_the_repository, run, show_what_is_stored
 from tests.course.second_language import translate, translated
 
@@ -54,7 +54,7 @@ def test_pages_are_in_the_second_language(book):
         for key in ("title", "description", "summary"):
             assert chapter.about[key] == translated(original[key]) != original[key]
         page = (book / f"_build/html/book/{chapter.name}.html").read_text(encoding="utf-8")
-        assert f"<title>{chapter.about['title']} – " in page
+        assert f"<title>{chapter.number}. {chapter.about['title']} – " in page
         assert original["title"] not in page
         assert translated("Open a choice to see whether it is right") in page
     plans = (book / "_build/html/book/instructors.html").read_text(encoding="utf-8")
@@ -75,13 +75,16 @@ def test_quizzes_are_in_the_second_language(book):
             )
 
 
-def test_slides_are_as_many_as_in_the_first(book):
+def test_each_cell_that_is_a_slide_becomes_one(book):
     run(book, "tools", "slides", "_build/slides", ROOT / "_build/reveal/node_modules/reveal.js")
     for chapter in chapters(book):
-        decks = [root / f"_build/slides/{chapter.name}.html" for root in (book, ROOT)]
-        shown, original = (deck.read_text(encoding="utf-8") for deck in decks)
-        assert f"<h1>{chapter.about['title']}</h1>" in shown
-        assert shown.count("<section>") == original.count("<section>")
+        deck = (book / f"_build/slides/{chapter.name}.html").read_text(encoding="utf-8")
+        assert f"<h1>{chapter.about['title']}</h1>" in deck
+        kinds = [
+            cell["metadata"]["slideshow"]["slide_type"]
+            for cell in cells(chapter.notebook, "markdown", "code")
+        ]
+        assert deck.count("<section>") == kinds.count("slide")
 
 
 @pytest.mark.skipif(not [*ROOT.glob("attnbook/exercises/*.ini")], reason="hints have no catalogue")

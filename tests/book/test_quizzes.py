@@ -66,11 +66,12 @@ def test_no_length_marks_the_right_choices(chapter):
 
 @every_quiz
 def test_the_chapter_ends_with_its_quiz_and_a_link_to_it(chapter):
-    last, label = cells(chapter.notebook, "markdown")[-1]["source"], chapter.label[3:]
-    assert re.search(
-        rf"^\(quiz-{label}\)=\n## .+\n\n:::\{{admonition\}} .+\n:class: quiz$", last, re.M
+    last, label = cells(chapter.notebook, "markdown")[-1]["source"], f"quiz-{chapter.label[3:]}"
+    box = rf"^\({label}\)=\n## .+\n\n:::\{{admonition\}} .+\n:class: quiz$"
+    assert re.search(box, last, re.M), (
+        f"{chapter.notebook}: end it with a heading labelled {label} and a box of the class `quiz`"
     )
-    assert f"/attnbook/book/{chapter.name}.html#quiz-{label})" in last
+    assert f"/attnbook/book/{chapter.name}.html#{label})" in last
 
 
 @pytest.mark.english

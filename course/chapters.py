@@ -63,7 +63,7 @@ class Chapter:
     @cached_property
     def prose(self) -> str:
         """Its text without the code."""
-        return prose(self.notebook)
+        return "\n\n".join(cell["source"] for cell in cells(self.notebook, "markdown"))
 
     @cached_property
     def exercises(self) -> dict[str, str]:
@@ -128,8 +128,3 @@ def cells(notebook: Path, *kinds: str) -> list[dict[str, Any]]:
     return [
         {**cell, "source": "".join(cell["source"])} for cell in found if cell["cell_type"] in kinds
     ]
-
-
-def prose(notebook: Path) -> str:
-    """Return the text of a notebook without its code."""
-    return "\n\n".join(cell["source"] for cell in cells(notebook, "markdown"))

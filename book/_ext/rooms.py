@@ -21,15 +21,13 @@ def fill(app, docname, source):
     if not PLACE.search(source[0]):
         return
     source[0] = PLACE.sub(lambda found: "\n".join(PARTS[found[1]]()), source[0])
-    for path in [ROOT / "_toc.yml", MEASURED, *files()]:
+    rooms = [
+        path
+        for each in chapters()
+        for path in (each.notebook, *each.room.glob("*.*"))
+    ]
+    for path in [ROOT / "_toc.yml", MEASURED, *rooms]:
         app.env.note_dependency(str(path))
-
-
-def files():
-    """Yield what the parts are made of."""
-    for chapter in chapters():
-        yield chapter.notebook
-        yield from chapter.room.glob("*.*")
 
 
 def setup(app):

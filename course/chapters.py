@@ -6,7 +6,6 @@ import importlib
 import json
 import re
 import tomllib
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -56,10 +55,6 @@ class Chapter:
         """Its assignment, with solutions and hidden tests."""
         return self.room / "assignment.ipynb"
 
-    def where(self, file: str) -> str:
-        """Name a file of its room, for whoever must mend it."""
-        return f"course/{self.module}/{file}"
-
     @cached_property
     def about(self) -> dict[str, Any]:
         """What its `chapter.toml` says."""
@@ -68,19 +63,19 @@ class Chapter:
     @cached_property
     def prose(self) -> str:
         """Its text without the code."""
-        return prose(self.notebook)
+        return "\n\n".join(cell["source"] for cell in cells(self.notebook, "markdown"))
 
     @cached_property
     def exercises(self) -> dict[str, str]:
         """The titles of its exercises, by the names that `check` takes."""
         found = re.findall(r"^:::\{exercise\} (.+)\n:label: ex-([\w-]+)", self.prose, re.M)
-        return by_id(((name, title) for title, name in found), f"book/{self.notebook.name}")
+        return by_id([(name, title) for title, name in found], self.notebook)
 
     @cached_property
     def sections(self) -> dict[str, str]:
         """The headings of its sections, by their labels."""
         found = re.findall(r"^\((sec-[\w-]+)\)=\n##+ (.+)$", self.prose, re.M)
-        return by_id(found, f"book/{self.notebook.name}")
+        return by_id(found, self.notebook)
 
     @cached_property
     def tasks(self) -> dict[str, str]:
@@ -90,7 +85,7 @@ class Chapter:
             title = "".join(re.findall(r"^## \d\. (.+)$", cell["source"], re.M)) or title
             if cell["metadata"].get("nbgrader", {}).get("solution"):
                 found.append((cell["metadata"]["nbgrader"]["grade_id"], title))
-        return by_id(found, self.where("assignment.ipynb"))
+        return by_id(found, self.master)
 
     @property
     def session(self) -> str:
@@ -115,7 +110,7 @@ def by_name(name: str) -> Chapter:
     return {chapter.name: chapter for chapter in chapters()}[name]
 
 
-def by_id(found: Iterable[tuple[str, Any]], where: str) -> dict[str, Any]:
+def by_id(found: list[tuple[str, Any]], where: object) -> dict[str, Any]:
     """Return things by their ids, each of which may be used once."""
     things: dict[str, Any] = {}
     for name, thing in found:
@@ -133,8 +128,3 @@ def cells(notebook: Path, *kinds: str) -> list[dict[str, Any]]:
     return [
         {**cell, "source": "".join(cell["source"])} for cell in found if cell["cell_type"] in kinds
     ]
-
-
-def prose(notebook: Path) -> str:
-    """Return the text of a notebook without its code."""
-    return "\n\n".join(cell["source"] for cell in cells(notebook, "markdown"))

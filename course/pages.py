@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from course import quiz
-from course.chapters import ROOT, Chapter, by_id, chapters
+from course.chapters import ROOT, Chapter, chapters
 from course.kill_table import kill_table
 from course.words import say
 
@@ -53,22 +53,16 @@ def objectives() -> Iterator[str]:
 
 def tested(chapter: Chapter) -> dict[str, dict[str, Any]]:
     """Return what tests a reader, by kind and id; raise unless it and the objectives agree."""
-    questions = by_id(((q.id, q) for q in quiz.read(chapter).questions), chapter.where("quiz.txt"))
-    there = {"exercises": chapter.exercises, "tasks": chapter.tasks, "questions": questions}
-    where, left = chapter.where("chapter.toml"), {kind: set(found) for kind, found in there.items()}
-    for objective in chapter.about["objectives"]:
+    where, promised = chapter.room / "chapter.toml", chapter.about["objectives"]
+    there = {"exercises": chapter.exercises, "tasks": chapter.tasks}
+    there["questions"] = quiz.read(chapter).questions
+    for objective in promised:
         if not any(objective[kind] for kind in there):
             raise ValueError(f"{where}: nothing tests {objective['can']!r}, name what does")
-        for kind, found in there.items():
-            if unknown := set(objective[kind]) - set(found):
-                raise ValueError(
-                    f"{where}: {kind} has {sorted(unknown)}, which nothing defines; "
-                    f"name some of {', '.join(found)}"
-                )
-            left[kind] -= set(objective[kind])
-    for kind, names in left.items():
-        if names:
-            raise ValueError(f"{where}: no objective has {sorted(names)} under {kind}, add them")
+    for kind, found in there.items():
+        listed = {each for objective in promised for each in objective[kind]}
+        if wrong := (listed - set(found)) or (set(found) - listed):
+            raise ValueError(f"{where}: mend or add {sorted(wrong)}: {kind} are {', '.join(found)}")
     return there
 
 
@@ -89,16 +83,12 @@ def sessions() -> Iterator[str]:
 
 def session(chapter: Chapter) -> str:
     """Return the plan of a session, in which a question has its number and its title."""
-    questions = enumerate(quiz.read(chapter).questions, 1)
-    asked = {each.id: f"{number} (*{each.heading}*)" for number, each in questions}
-
-    def fill(found):
-        if found[1] not in asked:
-            where, named = chapter.where("session.md"), ", ".join(asked)
-            raise ValueError(f"{where}: {found[0]} is not in quiz.txt, name one of {named}")
-        return asked[found[1]]
-
-    return ASKED.sub(fill, chapter.session)
+    questions = enumerate(quiz.read(chapter).questions.items(), 1)
+    asked = {name: f"{number} (*{each.heading}*)" for number, (name, each) in questions}
+    if unknown := set(ASKED.findall(chapter.session)) - set(asked):
+        where, known = chapter.room / "session.md", ", ".join(asked)
+        raise ValueError(f"{where}: {sorted(unknown)} are no questions, name some of {known}")
+    return ASKED.sub(lambda found: asked[found[1]], chapter.session)
 
 
 def running() -> Iterator[str]:
@@ -108,10 +98,8 @@ def running() -> Iterator[str]:
     yield say("running")
     for name, (seconds, most, kept) in of_all.items():
         chapter = titled[name]
-        row = say(
-            "running_row", minutes=chapter.about["minutes"], exercises=len(chapter.exercises),
-            seconds=seconds, most=most, kept=kept,
-        )  # fmt: skip
+        row = {"seconds": seconds, "most": most, "kept": kept, "exercises": len(chapter.exercises)}
+        row = say("running_row", **row, minutes=chapter.about["minutes"])
         yield f"| []({chapter.label}) | {row} |"
     name, students, cores, seconds, most = measured["class"]
     kept = measured["server"] + sum(kept for _, _, kept in of_all.values())

@@ -5,98 +5,66 @@ in a link without words, ``[](sec-scale)``, names the section to read again.
 """
 
 import re
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from course.chapters import Chapter, by_id
 
 AGAIN = re.compile(r" \[\]\((sec-[\w-]+)\)$", re.M)
-PARTS = {
-    "id": r"% ",
-    "title": r"Quiz title: ",
-    "setting": r"(?:Quiz description|Shuffle answers): ",
-    "heading": r"Title: ",
-    "question": r"\d+\.  ",
-    "right": r"\*[a-d]\) ",
-    "wrong": r"[a-d]\)  ",
-    "feedback": r"\.\.\. ",
-    "more": r"    ",  # of a question: a block of code
-}
-LINE = re.compile("|".join(f"(?P<{name}>{mark})" for name, mark in PARTS.items()))
+NAMED = r"^(?:% (.+)\n)?"
+HEAD = re.compile(r"^Quiz title: (.+)\n(?:Quiz description: .+\n)?(?:Shuffle answers: .+\n)?")
+QUESTION = re.compile(NAMED + r"Title: (.+)\n\d+\.  (.+(?:\n+    .*)*)$", re.M)
+CHOICE = re.compile(NAMED + r"(?:(\*)[a-d]\) |[a-d]\)  )(\S.*)\n\.\.\. (.+)$", re.M)
 
 
-@dataclass
-class Choice:
+class Choice(NamedTuple):
     """One answer, what is said to whoever picks it, and the label of what to read again."""
 
     id: str
     text: str
     right: bool
-    feedback: str = ""
-    section: str | None = None
+    feedback: str
+    section: str = ""
 
 
-@dataclass
-class Question:
-    """A question; its place in the quiz is its number."""
+class Question(NamedTuple):
+    """A question, under its heading."""
 
-    id: str
     heading: str
-    text: str = ""
-    choices: list[Choice] = field(default_factory=list)
+    text: str
+    choices: list[Choice]
 
 
-@dataclass
-class Quiz:
-    """The questions on a chapter."""
+class Quiz(NamedTuple):
+    """The questions on a chapter, by their ids; the first is question 1."""
 
     title: str
-    questions: list[Question]
+    questions: dict[str, Question]
 
 
-def parse(text: str, where: str = "quiz.txt") -> Quiz:
+def parse(text: str, where: object = "quiz.txt") -> Quiz:
     """Read a quiz; what is not of the form above is an error, never left out."""
-    quiz, name = Quiz("", []), ""
-    for number, line in enumerate(text.splitlines(), 1):
-        found = LINE.match(line)
-        part, rest = (found.lastgroup, line[found.end() :]) if found else ("", "")
-        last = quiz.questions[-1] if quiz.questions else None
-        if not line:
-            if last and not last.choices:
-                last.text += "\n"  # a gap within a question
-        elif not rest.strip():
-            raise ValueError(f"{where}, line {number}, is not part of a quiz, mend it: {line!r}")
-        elif part == "id":
-            name = rest
-        elif part == "title":
-            quiz.title = rest
-        elif part == "heading":
-            quiz.questions.append(Question(name, rest))
-            name = ""
-        elif part == "question":
-            last.text = rest
-        elif part == "more":
-            last.text += "\n" + rest
-        elif part in ("right", "wrong"):
-            last.choices.append(Choice(name, rest, part == "right"))
-            name = ""
-        elif part == "feedback":
-            again = AGAIN.search(rest)
-            last.choices[-1].feedback = AGAIN.sub("", rest)
-            last.choices[-1].section = again and again[1]
-    return quiz
+    left = CHOICE.sub("", QUESTION.sub("", HEAD.sub("", text))).split("\n")
+    if any(left):
+        raise ValueError(f"{where}: not of a quiz's form, mend it: {next(filter(None, left))!r}")
+    (title,), found = HEAD.match(text).groups(), []
+    blocks = QUESTION.split(text)[1:]
+    for name, heading, asked, block in zip(*[iter(blocks)] * 4, strict=True):
+        choices = [
+            Choice(name, told, bool(star), AGAIN.sub("", feedback), *AGAIN.findall(feedback))
+            for name, star, told, feedback in CHOICE.findall(block)
+        ]
+        found.append((name, Question(heading, re.sub("^    ", "", asked, flags=re.M), choices)))
+    return Quiz(title, by_id(found, where))
 
 
 def read(chapter: Chapter) -> Quiz:
-    """Return the quiz of a chapter, its ids and the labels in it checked."""
-    where = chapter.where("quiz.txt")
-    quiz = parse((chapter.room / "quiz.txt").read_text(encoding="utf-8"), where)
-    for name, question in by_id(((q.id, q) for q in quiz.questions), where).items():
-        for choice in question.choices:
-            if choice.section and choice.section not in chapter.sections:
-                raise ValueError(
-                    f"{where}: question {name!r} sends to {choice.section!r}: "
-                    f"name a section of the chapter, {', '.join(chapter.sections)}"
-                )
+    """Return the quiz of a chapter, and check that the sections that it names are there."""
+    where = chapter.room / "quiz.txt"
+    quiz = parse(where.read_text(encoding="utf-8"), where)
+    for name, question in quiz.questions.items():
+        for unknown in {choice.section for choice in question.choices} - {"", *chapter.sections}:
+            known = ", ".join(chapter.sections)
+            raise ValueError(f"{where}: {name!r} sends to {unknown!r}, name one of {known}")
     return quiz
 
 

@@ -18,6 +18,7 @@ STAND_IN = "lite/lab/index.html"  # says why JupyterLite, which needs a server, 
 # text. Jupyter Book sees no change in either.
 RUNS = ["attnbook", "constraints.txt", "requirements.txt"]
 PAGES = ["book/_ext", "book/_theme", "book/_static", "book/references.bib", "_config.yml"]
+PAGES += ["course/words.toml"]
 ALL = ["book", "course", "_config.yml", "_toc.yml"]
 LITES = ["attnbook", "tools/lite.py", "tools/lite-requirements.txt", "constraints.txt"]
 

@@ -22,7 +22,7 @@ LICENCE = "Creative Commons - Attribution - https://creativecommons.org/licenses
 
 def with_links(chapter, base):
     """Return the quiz of a chapter, checked, with a link where a section is to be read again."""
-    read(chapter)
+    read(chapter)  # its labels are known
     page = f"{base}book/{chapter.name}.html"
 
     def link(found):

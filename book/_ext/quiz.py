@@ -31,7 +31,7 @@ class Admonition(BaseAdmonition, SphinxDirective):
         try:
             questions = [
                 self.question(each, chapter.sections)
-                for each in read(chapter).questions
+                for each in read(chapter).questions.values()
             ]
         except (OSError, ValueError) as problem:
             raise self.error(str(problem)) from problem

@@ -21,16 +21,14 @@ def fill(app, docname, source):
     if not PLACE.search(source[0]):
         return
     source[0] = PLACE.sub(lambda found: "\n".join(PARTS[found[1]]()), source[0])
-    for path in [ROOT / "_toc.yml", MEASURED, *files()]:
+    rooms = [
+        path
+        for each in chapters()
+        for path in (each.notebook, *each.room.glob("*.*"))
+    ]
+    checkers = (ROOT / "attnbook/exercises").glob("*.*")
+    for path in [ROOT / "_toc.yml", MEASURED, *rooms, *checkers]:
         app.env.note_dependency(str(path))
-
-
-def files():
-    """Yield what the parts are made of."""
-    yield from (ROOT / "attnbook/exercises").glob("*.*")
-    for chapter in chapters():
-        yield chapter.notebook
-        yield from chapter.room.glob("*.*")
 
 
 def setup(app):

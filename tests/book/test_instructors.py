@@ -41,7 +41,7 @@ def test_the_objectives_are_those_of_the_chapter_s_box_in_its_order(chapter):
     place = 0
     for each in chapter.about["objectives"]:
         place = box(chapter).find(each["can"], place)
-        assert place > 0, f"{chapter.where('chapter.toml')}: not said, or not here: {each['can']!r}"
+        assert place > 0, f"{chapter.room}/chapter.toml: not said, or not here: {each['can']!r}"
 
 
 @every_chapter
@@ -57,8 +57,8 @@ def test_something_tests_each_objective_and_what_tests_exists_and_serves_one(cha
 
 BROKEN = {
     "nothing tests": {"exercises": [], "tasks": [], "questions": []},
-    "which nothing defines": {"questions": ["no-such-question"]},
-    "no objective has": {"exercises": []},
+    r"mend or add \['no-such-question'\]": {"questions": ["no-such-question"]},
+    r"mend or add \['attention', 'scores'\]": {"exercises": []},
 }
 
 
@@ -68,7 +68,7 @@ def test_objectives_and_tests_that_do_not_agree_are_named(said, monkeypatch):
     first = chapter.about["objectives"][0]
     monkeypatch.setattr(pages, "chapters", lambda: [chapter])
     first |= BROKEN[said]
-    with pytest.raises(ValueError, match=rf"^{chapter.where('chapter.toml')}: .*{said}"):
+    with pytest.raises(ValueError, match=rf"^{chapter.room}/chapter.toml: .*{said}"):
         "".join(pages.objectives())
 
 
@@ -116,15 +116,15 @@ def test_the_minutes_of_a_session_are_75(chapter):
 def test_a_session_asks_questions_of_its_quiz_by_their_ids(chapter):
     assert len(pages.ASKED.findall(chapter.session)) >= 3
     shown = pages.session(chapter)
-    for number, question in enumerate(quiz.read(chapter).questions, 1):
-        times = chapter.session.count(f"{{question}}`{question.id}`")
+    for number, (name, question) in enumerate(quiz.read(chapter).questions.items(), 1):
+        times = chapter.session.count(f"{{question}}`{name}`")
         assert shown.count(f"{number} (*{question.heading}*)") == times
 
 
 def test_a_session_that_asks_an_unknown_question_is_an_error(monkeypatch):
     text = "| 5 | {question}`no-such-question` |"
     monkeypatch.setattr(type(CHAPTERS[0]), "session", text)
-    with pytest.raises(ValueError, match=r"^course/ch01\w+/session.md: .*no-such-question"):
+    with pytest.raises(ValueError, match=r"ch01\w+/session.md: .*no-such-question"):
         pages.session(CHAPTERS[0])
 
 

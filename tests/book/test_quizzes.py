@@ -26,7 +26,7 @@ def test_a_quiz_has_the_chapters_title_and_five_to_eight_questions(chapter):
 
 @every_quiz
 def test_one_choice_is_right_and_each_wrong_one_names_a_section_of_the_chapter(chapter):
-    for question in QUIZZES[chapter].questions:
+    for question in QUIZZES[chapter].questions.values():
         assert 3 <= len(question.choices) <= 4
         assert sum(choice.right for choice in question.choices) == 1
         assert len({choice.text for choice in question.choices}) == len(question.choices)
@@ -34,12 +34,12 @@ def test_one_choice_is_right_and_each_wrong_one_names_a_section_of_the_chapter(c
             assert len(choice.feedback.split()) >= 3, choice
             # Of a fold that a formula alone opens, a screen reader would not know the name.
             assert re.sub(r"\$[^$]+\$", "", choice.text).strip(), choice
-            assert choice.right == (choice.section is None), choice
+            assert choice.right == (not choice.section), choice
 
 
 @every_quiz
 def test_no_place_is_the_right_one_too_often(chapter):
-    places = [[c.right for c in q.choices].index(True) for q in QUIZZES[chapter].questions]
+    places = [[c.right for c in q.choices].index(True) for q in QUIZZES[chapter].questions.values()]
     assert len(set(places)) >= 3
     assert max(map(places.count, places)) <= len(places) / 2
 
@@ -47,14 +47,14 @@ def test_no_place_is_the_right_one_too_often(chapter):
 @pytest.mark.english
 @every_quiz
 def test_no_reason_marks_the_wrong_choices(chapter):
-    questions = QUIZZES[chapter].questions
+    questions = QUIZZES[chapter].questions.values()
     reasons = [choice.right for q in questions for choice in q.choices if ", since " in choice.text]
     assert not reasons or any(reasons)
 
 
 @every_quiz
 def test_no_length_marks_the_right_choices(chapter):
-    questions = QUIZZES[chapter].questions
+    questions = QUIZZES[chapter].questions.values()
     for extreme in (max, min):
         stand_out = 0
         for question in questions:
@@ -66,11 +66,12 @@ def test_no_length_marks_the_right_choices(chapter):
 
 @every_quiz
 def test_the_chapter_ends_with_its_quiz_and_a_link_to_it(chapter):
-    last, label = cells(chapter.notebook, "markdown")[-1]["source"], chapter.label[3:]
-    assert re.search(
-        rf"^\(quiz-{label}\)=\n## .+\n\n:::\{{admonition\}} .+\n:class: quiz$", last, re.M
+    last, label = cells(chapter.notebook, "markdown")[-1]["source"], f"quiz-{chapter.label[3:]}"
+    box = rf"^\({label}\)=\n## .+\n\n:::\{{admonition\}} .+\n:class: quiz$"
+    assert re.search(box, last, re.M), (
+        f"{chapter.notebook}: end it with a heading labelled {label} and a box of the class `quiz`"
     )
-    assert f"/attnbook/book/{chapter.name}.html#quiz-{label})" in last
+    assert f"/attnbook/book/{chapter.name}.html#{label})" in last
 
 
 @pytest.mark.english
@@ -99,8 +100,8 @@ SOUND = "Quiz title: T\n\n% h\nTitle: H\n1.  Q?\na)  no\n... why [](sec-what)\n*
     "line", ["just words", "e)  a fifth choice", "=   42", "a) one blank", "...", "  1.  indented"]
 )
 def test_what_is_not_of_the_form_is_an_error_and_not_left_out(line):
-    assert len(quiz.parse(SOUND).questions[0].choices) == 2
-    with pytest.raises(ValueError, match=r"^quiz.txt, line 10, is not part of a quiz"):
+    assert len(quiz.parse(SOUND).questions["h"].choices) == 2
+    with pytest.raises(ValueError, match=r"^quiz.txt: not of a quiz's form, mend it: "):
         quiz.parse(f"{SOUND}\n{line}")
 
 
@@ -109,15 +110,15 @@ def test_what_is_not_of_the_form_is_an_error_and_not_left_out(line):
     [
         (("% h\n", ""), "give an id to .*'H'"),
         (("... so", "... so\n\n% h\nTitle: I\n2.  R?"), "the id 'h' is used twice"),
-        (("sec-what", "sec-whut"), "question 'h' sends to 'sec-whut': name a section"),
+        (("sec-what", "sec-whut"), "'h' sends to 'sec-whut', name one of"),
     ],
 )
 def test_ids_and_labels_that_lead_nowhere_are_errors(change, said, monkeypatch):
     (chapter,) = [each for each in CHAPTERS if "sec-what" in each.sections]
     monkeypatch.setattr("pathlib.Path.read_text", lambda *_, **__: SOUND)
-    assert quiz.read(chapter).questions[0].choices[0].section == "sec-what"
+    assert quiz.read(chapter).questions["h"].choices[0].section == "sec-what"
     monkeypatch.setattr("pathlib.Path.read_text", lambda *_, **__: SOUND.replace(*change))
-    with pytest.raises(ValueError, match=rf"^{chapter.where('quiz.txt')}: {said}"):
+    with pytest.raises(ValueError, match=rf"^{chapter.room}/quiz.txt: {said}"):
         quiz.read(chapter)
 
 
@@ -126,25 +127,25 @@ def test_ids_and_labels_that_lead_nowhere_are_errors(change, said, monkeypatch):
 
 @every_quiz
 def test_every_question_is_worked_out(chapter):
-    asked = {question.id for question in QUIZZES[chapter].questions}
-    other = asked ^ set(chapter.part("truths").TRUTHS.questions)
-    assert not other, f"{chapter.where('quiz.txt')} and truths.py differ, mend one: {sorted(other)}"
+    other = set(QUIZZES[chapter].questions) ^ set(chapter.part("truths").TRUTHS.questions)
+    assert not other, f"{chapter.room}: quiz.txt or truths.py has not, write it: {sorted(other)}"
 
 
 @pytest.mark.parametrize(
-    ("chapter", "question"),
+    ("chapter", "name"),
     [
-        pytest.param(chapter, question, id=f"{chapter.number} {question.id}")
+        pytest.param(chapter, name, id=f"{chapter.number} {name}")
         for chapter in CHAPTERS
-        for question in QUIZZES[chapter].questions
+        for name in QUIZZES[chapter].questions
     ],
 )
-def test_the_right_choice_is_what_comes_out_and_no_wrong_one_is(chapter, question):
-    answer = chapter.part("truths").TRUTHS.questions[question.id](question)
+def test_the_right_choice_is_what_comes_out_and_no_wrong_one_is(chapter, name):
+    question = QUIZZES[chapter].questions[name]
+    answer = chapter.part("truths").TRUTHS.questions[name](question)
     answers = (answer,) if isinstance(answer, str) else answer
     ids = {choice.id for choice in question.choices} - {""}
     assert ids or not any(re.fullmatch(r"[a-z-]+", each) for each in answers), (
-        f"{chapter.where('quiz.txt')}: write % {answers} above a choice of {question.id!r}"
+        f"{chapter.room}/quiz.txt: write % {answers[-1]} above a choice of {name!r}"
     )
 
     def has(choice, each):

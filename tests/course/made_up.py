@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -23,6 +24,27 @@ def copy_of_the_repository(target: Path) -> Path:
             shutil.copy(ROOT / name, target / name)
     subprocess.run(["git", "init", "-q"], cwd=target, check=True)
     return target
+
+
+def run(root: Path, *module: str | Path, environment: str = ".venv") -> str:
+    """Run a module of Python's in a copy, with an environment of this checkout."""
+    # The environments have this checkout on their path: what stands here comes before.
+    settings = os.environ | {"PYTHONPATH": str(root), "PHRASE": "made up"}
+    settings.pop("ATTNBOOK_CLASS", None)
+    command = [ROOT / environment / "bin/python", "-m", *module]
+    if module[0] == "-c":
+        command.remove("-m")
+    done = subprocess.run(command, cwd=root, env=settings, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+    return done.stdout
+
+
+def show_what_is_stored(root: Path) -> None:
+    """Let a build of a copy execute no notebook."""
+    settings = root / "_config.yml"
+    text = settings.read_text(encoding="utf-8")
+    assert "execute_notebooks: cache" in text
+    settings.write_text(text.replace("execute_notebooks: cache", 'execute_notebooks: "off"'))
 
 
 def renamed(text: str, like: Chapter, new: Chapter) -> str:

@@ -148,7 +148,7 @@ def test_each_name_is_given_once_and_every_reference_leads_to_one(assessment):
 
 def test_questions_choices_answers_and_feedback_are_those_of_the_source(name, assessment):
     items, sections = list(assessment.iter(f"{QTI}item")), by_name(name).sections
-    for item, question in zip(items, QUIZZES[name].questions, strict=True):
+    for item, question in zip(items, QUIZZES[name].questions.values(), strict=True):
         assert item.get("title") == question.heading
         assert text(item.find(f"{QTI}presentation")) == words_of_source(question.text)
         told, right = {}, set()
@@ -175,6 +175,6 @@ def test_what_to_read_again_is_linked_to_its_section(name, assessment):
     for said in assessment.iter(f"{QTI}itemfeedback"):
         html = said.find(f".//{QTI}mattext").text
         linked += [(at, words(text)) for at, text in re.findall(r'<a href="(.+?)">(.+?)</a>', html)]
-    again = [c.section for q in QUIZZES[name].questions for c in q.choices if not c.right]
+    again = [c.section for q in QUIZZES[name].questions.values() for c in q.choices if not c.right]
     page = f"{BASE}book/{name}.html"
     assert linked == [(f"{page}#{label}", words_of_source(sections[label])) for label in again]

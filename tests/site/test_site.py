@@ -124,7 +124,7 @@ class TestChapter:
         sections = chapter.sections
         (listed,) = article(name).select("section > ol.quiz")
         items = listed.find_all("li", recursive=False)
-        for item, question in zip(items, quiz.read(chapter).questions, strict=True):
+        for item, question in zip(items, quiz.read(chapter).questions.values(), strict=True):
             folds = item.find_all("details", recursive=False)
             shown = item.decode_contents().partition("<details")[0]
             assert words(shown) == words_of_source(question.text)

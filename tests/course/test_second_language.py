@@ -1,0 +1,98 @@
+"""The book in a made-up second language is built, tested, asked and shown as in the first."""
+
+from __future__ import annotations
+
+import configparser
+import re
+import zipfile
+
+import pytest
+
+from course.chapters import ROOT, cells, chapters
+from tests.course.made_up import copy_of_the_repository, run, show_what_is_stored
+from tests.course.second_language import translate, translated
+
+MACHINERY = [
+    *(f"tests/book/test_{name}.py" for name in ("book", "instructors", "quizzes")),
+    *(f"tests/course/test_{name}.py" for name in ("qti", "texts")),
+    "tests/package/test_exercises.py",
+]
+CHECK = """
+import numpy as np
+from attnbook.exercises import check
+try:
+    check("softmax", lambda x: np.exp(x) / np.exp(x).sum())
+except Exception as wrong:
+    print(wrong)
+"""
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory):
+    """Return a copy of the repository in the second language, its site and its quizzes made."""
+    root = copy_of_the_repository(tmp_path_factory.mktemp("scratch"))
+    translate(root)
+    show_what_is_stored(root)
+    run(root, "tools", "book")
+    run(root, "tools", "quizzes", "_build/quizzes", environment=".venv-quiz")
+    return root
+
+
+def test_a_word_is_reversed_and_what_is_no_word_stays():
+    text = (
+        "## A *scale*\n\n:::{note} Of $d_k$\n:class: tip\nsee {eq}`eq-a` [here](sec-a), `key.T`:\n"
+    )
+    assert translated(text) == (
+        "## A *elacs*\n\n:::{note} fO $d_k$\n:class: tip\nees {eq}`eq-a` [ereh](sec-a), `key.T`:\n"
+    )
+    assert translated(translated(text)) == text
+
+
+def test_pages_are_in_the_second_language(book):
+    for chapter in chapters(book):
+        original = chapters()[chapter.number - 1].about
+        for key in ("title", "description", "summary"):
+            assert chapter.about[key] == translated(original[key]) != original[key]
+        page = (book / f"_build/html/book/{chapter.name}.html").read_text(encoding="utf-8")
+        assert f"<title>{chapter.number}. {chapter.about['title']} – " in page
+        assert original["title"] not in page
+        assert translated("Open a choice to see whether it is right") in page
+    plans = (book / "_build/html/book/instructors.html").read_text(encoding="utf-8")
+    assert translated("afterwards a student can") in plans
+
+
+def test_no_test_of_the_machinery_is_red(book):
+    options = ["-q", "-n", "2", "-p", "no:cacheprovider", "-m", "not english and not pinned"]
+    assert int(re.search(r"(\d+) passed", run(book, "pytest", *options, *MACHINERY))[1]) > 1000
+    run(book, "pytest", *options, "-k", "TestPage or TestChapter", "tests/site")
+
+
+def test_quizzes_are_in_the_second_language(book):
+    for chapter in chapters(book):
+        with zipfile.ZipFile(book / f"_build/quizzes/{chapter.name}.zip") as package:
+            assert any(
+                chapter.about["title"].encode() in package.read(n) for n in package.namelist()
+            )
+
+
+def test_each_cell_that_is_a_slide_becomes_one(book):
+    run(book, "tools", "slides", "_build/slides", ROOT / "_build/reveal/node_modules/reveal.js")
+    for chapter in chapters(book):
+        deck = (book / f"_build/slides/{chapter.name}.html").read_text(encoding="utf-8")
+        assert f"<h1>{chapter.about['title']}</h1>" in deck
+        kinds = [
+            cell["metadata"]["slideshow"]["slide_type"]
+            for cell in cells(chapter.notebook, "markdown", "code")
+        ]
+        assert deck.count("<section>") == kinds.count("slide")
+
+
+@pytest.mark.skipif(not [*ROOT.glob("attnbook/exercises/*.ini")], reason="hints have no catalogue")
+def test_a_wrong_answer_is_told_so_in_the_second_language(book):
+    told = run(book, "-c", CHECK)
+    catalogues = [configparser.ConfigParser(interpolation=None) for _ in range(2)]
+    for hints, root in zip(catalogues, (ROOT, book), strict=True):
+        hints.read((root / "attnbook/exercises").glob("*.ini"), encoding="utf-8")
+    original, hints = ([*found["softmax"].values()] for found in catalogues)
+    assert [hint for hint in hints if hint in told]
+    assert not [hint for hint in original if hint in told]

@@ -11,8 +11,6 @@ from attnbook.exercises.exercise import Array, Cases, Exercise, Function, Inputs
 from attnbook.exercises.mistakes import SOFTMAX, but, cosine, each, projection, returning, taking
 from attnbook.functional import softmax
 
-# soft-lookup
-
 
 def _lookup_cases(rng: np.random.Generator) -> Cases:
     def inputs(items: int, d_k: int, d_v: int, sharpness: float) -> Inputs:
@@ -66,9 +64,6 @@ _SOFT_LOOKUP = Exercise(
     ),
     clues={"matmul": "row_for_each_item"},
 )
-
-
-# recall
 
 
 def _recall_cases(rng: np.random.Generator) -> Cases:
@@ -138,9 +133,6 @@ _RECALL = Exercise(
 )
 
 
-# state-jacobian
-
-
 def _jacobian_cases(rng: np.random.Generator) -> Cases:
     for steps, units, hint in ((5, 3, "one_step"), (2, 7, "sizes"), (1, 2, "single_step")):
         w = 1.5 * projection(rng, units, units)
@@ -194,9 +186,6 @@ _STATE_JACOBIAN = Exercise(
     ),
     clues={"matmul": "row_for_each_step"},
 )
-
-
-# kernel-regression
 
 
 def _regression_cases(rng: np.random.Generator) -> Cases:
@@ -266,9 +255,6 @@ _KERNEL_REGRESSION = Exercise(
 )
 
 
-# additive-scores
-
-
 def _additive_cases(rng: np.random.Generator) -> Cases:
     # Equal sizes of query and key: swapped matrices show as wrong numbers, not as an error.
     sizes: Any = ((3, 5, 7, 7, 11, "entry"), (5, 2, 3, 13, 7, "sizes"))
@@ -335,11 +321,6 @@ _ADDITIVE_SCORES = Exercise(
 
 EXERCISES = with_hints(
     __file__,
-    {
-        "soft-lookup": _SOFT_LOOKUP,
-        "recall": _RECALL,
-        "state-jacobian": _STATE_JACOBIAN,
-        "kernel-regression": _KERNEL_REGRESSION,
-        "additive-scores": _ADDITIVE_SCORES,
-    },
+    {"soft-lookup": _SOFT_LOOKUP, "recall": _RECALL, "state-jacobian": _STATE_JACOBIAN}
+    | {"kernel-regression": _KERNEL_REGRESSION, "additive-scores": _ADDITIVE_SCORES},
 )

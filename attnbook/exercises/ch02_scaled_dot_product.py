@@ -31,9 +31,6 @@ def _other_batch(x: Array) -> Array:
     return np.roll(x, 1, axis=0)
 
 
-# softmax
-
-
 def _softmax_cases(rng: np.random.Generator) -> Cases:
     # Three axes: an answer written for one row or one matrix only must not pass.
     yield {"x": rng.standard_normal((2, 3, 5))}, "row_by_row"
@@ -52,11 +49,8 @@ _SOFTMAX = Exercise(
         over_first=lambda x: softmax(x, axis=0),
         **but(SOFTMAX, "overflow"),
         **returning(softmax, logarithm=np.log, twice=softmax),
-        **taking(
-            softmax,
-            base_two=lambda x: [x * np.log(2)],
-            rooted=lambda x: [x / np.sqrt(x.shape[-1])],
-        ),
+        base_two=lambda x: softmax(x * np.log(2)),
+        rooted=lambda x: softmax(x / np.sqrt(x.shape[-1])),
         sigmoid=lambda x: 1 / (1 + np.exp(-x)),
         integers_like_input=lambda x: softmax(x).astype(x.dtype),
         far_scores=naive_softmax,
@@ -64,9 +58,6 @@ _SOFTMAX = Exercise(
     ),
     rows_sum_to_one=True,
 )
-
-
-# scores
 
 
 def _scores_cases(rng: np.random.Generator) -> Cases:
@@ -91,38 +82,23 @@ _SCORES = Exercise(
         summed_batch=lambda q, k: np.einsum("bid,bjd->ij", q, k) / np.sqrt(q.shape[-1]),
         every_pair=lambda q, k: np.dot(q, k.swapaxes(-1, -2)) / np.sqrt(q.shape[-1]),
         integers_like_input=lambda q, k: scaled(q, k).astype(q.dtype),
-        **returning(
-            scaled,
-            weights_already=softmax,
-            cut_to_integers=np.trunc,
-        ),
-        **taking(
-            scaled,
-            transposed=lambda q, k: (k, q),
-            other_batch=lambda q, k: (q, _other_batch(k)),
-            all_batches=lambda q, k: (q, np.broadcast_to(k.sum(axis=0), k.shape)),
-        ),
+        **returning(scaled, weights_already=softmax, cut_to_integers=np.trunc),
+        transposed=lambda q, k: scaled(k, q),
+        other_batch=lambda q, k: scaled(q, _other_batch(k)),
+        all_batches=lambda q, k: scaled(q, np.broadcast_to(k.sum(axis=0), k.shape)),
     ),
 )
 
 
-# attention
-
-
-def _attention_inputs(
-    rng: np.random.Generator, batch: int, len_q: int, len_k: int, d_k: int, d_v: int
-) -> Inputs:
-    return {
-        "query": rng.standard_normal((batch, len_q, d_k)),
-        "key": rng.standard_normal((batch, len_k, d_k)),
-        "value": rng.standard_normal((batch, len_k, d_v)),
-    }
-
-
 def _attention_cases(rng: np.random.Generator) -> Cases:
-    yield _attention_inputs(rng, 2, 3, 5, 7, 11), "step_by_step"
-    yield _attention_inputs(rng, 3, 7, 2, 13, 5), "sizes"
-    large = _attention_inputs(rng, 2, 3, 5, 7, 11)
+    def inputs(batch: int, len_q: int, len_k: int, d_k: int, d_v: int) -> Inputs:
+        shapes = (batch, len_q, d_k), (batch, len_k, d_k), (batch, len_k, d_v)
+        names = ("query", "key", "value")
+        return {name: rng.standard_normal(shape) for name, shape in zip(names, shapes, strict=True)}
+
+    yield inputs(2, 3, 5, 7, 11), "step_by_step"
+    yield inputs(3, 7, 2, 13, 5), "sizes"
+    large = inputs(2, 3, 5, 7, 11)
     large["query"] *= 10_000
     yield large, "maximum"
 
@@ -140,9 +116,6 @@ _ATTENTION = Exercise(
     ),
     rows_sum_to_one=True,
 )
-
-
-# causal
 
 
 def _causal_cases(rng: np.random.Generator) -> Cases:
@@ -177,10 +150,9 @@ _CAUSAL = Exercise(
             aligned_first=lambda s: np.tri(*s.shape[-2:], dtype=np.bool_),
             zero_is_masked=lambda s: _late(s) & (s != 0),
         ),
-        **each(
-            lambda mask: lambda s: naive_softmax(np.where(mask(s), s, -np.inf)),
-            inverted_nan=lambda s: ~_late(s),
-            offset_turned=lambda s: _late(s, 2 * (s.shape[-2] - s.shape[-1])),
+        inverted_nan=lambda s: naive_softmax(np.where(_late(s), -np.inf, s)),
+        offset_turned=lambda s: naive_softmax(
+            np.where(_late(s, 2 * (s.shape[-2] - s.shape[-1])), s, -np.inf)
         ),
         running_mean=lambda s: _late(s) / _late(s).sum(axis=-1, keepdims=True) + 0 * s,
     ),
@@ -191,9 +163,6 @@ _CAUSAL = Exercise(
         r"boolean index.*axis 1": "mask_shape",
     },
 )
-
-
-# masked-softmax
 
 
 def _masked_softmax_cases(rng: np.random.Generator) -> Cases:
@@ -223,9 +192,6 @@ _MASKED_SOFTMAX = Exercise(
 )
 
 
-# attention-share
-
-
 def _share_cases(_: np.random.Generator) -> Cases:
     yield {"length": 900, "d_model": 768, "d_ff": 2000}, "per_token"
     yield {"length": 131, "d_model": 257, "d_ff": 1019}, "sizes"
@@ -248,16 +214,13 @@ _SHARE = Exercise(
     reference=_right_share,
     cases=_share_cases,
     mistakes=dict(
-        **each(
-            lambda counts: _share(**counts),
-            no_projections=dict(projections=0),
-            three_projections=dict(projections=3),
-            one_product=dict(products=1),
-            no_products=dict(products=0),
-            four_times=dict(feed_forward=8),
-            one_matrix=dict(feed_forward=1),
-            three_matrices=dict(feed_forward=3),
-        ),
+        no_projections=_share(projections=0),
+        three_projections=_share(projections=3),
+        one_product=_share(products=1),
+        no_products=_share(products=0),
+        four_times=_share(feed_forward=8),
+        one_matrix=_share(feed_forward=1),
+        three_matrices=_share(feed_forward=3),
         **taking(
             _right_share,
             always_four=lambda n, d, f: (n, d, 4 * d),
@@ -270,14 +233,10 @@ _SHARE = Exercise(
             length_for_d_ff=lambda n, d, f: (f, d, n),
             other_order=lambda n, d, f: (f, n, d),
         ),
-        **returning(
-            _right_share,
-            percentage=lambda share: 100 * share,
-            rest=lambda share: 1 - share,
-            ratio=lambda share: share / (1 - share),
-            integer_division=lambda share: 0,
-            whole_lacks_the_rest=lambda share: 1,
-        ),
+        **returning(_right_share, percentage=lambda share: 100 * share, rest=lambda s: 1 - s),
+        ratio=lambda n, d, f: (2 * d + n) / f,
+        integer_division=lambda n, d, f: 0,
+        whole_lacks_the_rest=lambda n, d, f: 1,
         whole_lacks_products=lambda n, d, f: (2 * d + n) / (2 * d + f),
         length_twice=lambda n, d, f: _share(products=2 * n)(n, d, f),
         products_not_times_length=lambda n, d, f: _share(products=2 / n)(n, d, f),
@@ -291,12 +250,6 @@ _SHARE = Exercise(
 
 EXERCISES = with_hints(
     __file__,
-    {
-        "softmax": _SOFTMAX,
-        "scores": _SCORES,
-        "attention": _ATTENTION,
-        "causal": _CAUSAL,
-        "masked-softmax": _MASKED_SOFTMAX,
-        "attention-share": _SHARE,
-    },
+    {"softmax": _SOFTMAX, "scores": _SCORES, "attention": _ATTENTION, "causal": _CAUSAL}
+    | {"masked-softmax": _MASKED_SOFTMAX, "attention-share": _SHARE},
 )

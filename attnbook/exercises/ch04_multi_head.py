@@ -283,11 +283,6 @@ _CONTRIBUTIONS = Exercise(
 
 EXERCISES = with_hints(
     __file__,
-    {
-        "split-heads": _SPLIT_HEADS,
-        "merge-heads": _MERGE_HEADS,
-        "multi-head": _MULTI_HEAD,
-        "packed-weights": _UNPACK,
-        "head-contributions": _CONTRIBUTIONS,
-    },
+    {"split-heads": _SPLIT_HEADS, "merge-heads": _MERGE_HEADS, "multi-head": _MULTI_HEAD}
+    | {"packed-weights": _UNPACK, "head-contributions": _CONTRIBUTIONS},
 )

@@ -47,9 +47,6 @@ _CLUES = {
 }
 
 
-# sinusoidal
-
-
 def _encode(length: int, d_model: int, base: float) -> Array:
     return sinusoidal_encoding(length, d_model, base=base)
 
@@ -96,9 +93,6 @@ _SINUSOIDAL = Exercise(
     ),
     clues=_CLUES | {"broadcast": "rows_and_columns", "out of bounds": "columns_of_pair"},
 )
-
-
-# rotation
 
 
 def _rotation(offset: float, d_model: int, base: float) -> Array:
@@ -153,9 +147,6 @@ _ROTATION = Exercise(
 )
 
 
-# add-positions
-
-
 def _add_cases(rng: np.random.Generator) -> Cases:
     shapes = {"second_axis": (5, 5, 6), "seven_tokens": (3, 7, 10), "sizes": (11, 2, 14)}
     for hint, shape in shapes.items():
@@ -196,9 +187,6 @@ _ADD_POSITIONS = Exercise(
 )
 
 
-# offset-score
-
-
 def _cosines(offset: float, d_model: int, base: float) -> Any:
     return np.cos(offset * _frequencies(d_model, base))
 
@@ -235,9 +223,6 @@ _OFFSET_SCORE = Exercise(
     ),
     clues=_CLUES | {"out of bounds": "long_table", "negative": "negative"},
 )
-
-
-# reversal
 
 
 _turned = _blocked("-c s s c")  # end and p into end - p
@@ -279,11 +264,6 @@ _REVERSAL = Exercise(
 
 EXERCISES = with_hints(
     __file__,
-    {
-        "sinusoidal": _SINUSOIDAL,
-        "rotation": _ROTATION,
-        "add-positions": _ADD_POSITIONS,
-        "offset-score": _OFFSET_SCORE,
-        "reversal": _REVERSAL,
-    },
+    {"sinusoidal": _SINUSOIDAL, "rotation": _ROTATION, "add-positions": _ADD_POSITIONS}
+    | {"offset-score": _OFFSET_SCORE, "reversal": _REVERSAL},
 )

@@ -16,17 +16,7 @@ from attnbook.exercises.symptoms import Told, describe, describe_error, same, te
 def examine(name: str, exercise: Exercise, answer: Function, rng: np.random.Generator) -> None:
     """Raise WrongAnswer, with a hint at the likely cause, unless an answer is right on all cases.
 
-    Parameters
-    ----------
-    name : str, which begins the message
-    exercise : Exercise
-    answer : callable
-    rng : numpy.random.Generator, from which the inputs are drawn
-
-    Raises
-    ------
-    WrongAnswer
-        On the first case where the answer is wrong.
+    The inputs are drawn from ``rng``; ``name`` begins the message.
 
     Examples
     --------
@@ -63,8 +53,9 @@ def _problem(
             result = answer(*given.values())
         except Exception as error:
             return describe_error(exercise, answer, arguments, error, hint)
-        for argument in given:
-            if not _equal(given[argument], arguments[argument]):
+        for argument, now in given.items():
+            before = arguments[argument]  # a function's copy is itself
+            if now is not before and not np.array_equal(now, before, equal_nan=True):
                 return tell(exercise, "in_place", argument=argument)
         expected = _run(exercise, exercise.reference, arguments)
         got = to_arrays(result, len(exercise.returns))
@@ -75,11 +66,6 @@ def _problem(
             if _explains(exercise, mistake.wrong, got, arguments, passed, alike):
                 return Told((mistake.id,), mistake.hint)
         return describe(exercise, result, expected, hint)
-
-
-def _equal(given: Any, original: Any) -> bool:
-    """Tell whether an argument is as it was; a function is, since its copy is itself."""
-    return given is original or np.array_equal(given, original, equal_nan=True)
 
 
 def _explains(

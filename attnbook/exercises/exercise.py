@@ -88,10 +88,7 @@ Kind = TypeVar("Kind", bound=Exercise)
 def with_hints(module: str, exercises: dict[str, Kind]) -> dict[str, Kind]:
     """Give exercises their hints, from the catalogue beside a module's file.
 
-    Raises
-    ------
-    ValueError
-        If the catalogue lacks one, or has a section that no exercise asks for.
+    Raises ValueError if it lacks one, or has a section that no exercise asks for.
     """
     path = Path(module).with_suffix(".ini")
     catalogue = read_hints(path)
@@ -99,8 +96,7 @@ def with_hints(module: str, exercises: dict[str, Kind]) -> dict[str, Kind]:
         raise ValueError(f"{path.name}: no exercise is called {', '.join(sorted(unknown))}")
     found = {name: replace(e, hints=catalogue.get(name, {})) for name, e in exercises.items()}
     for name, exercise in found.items():
-        asked = [*exercise.mistakes, *exercise.clues.values(), exercise.leading]
-        for id_ in asked:
+        for id_ in (*exercise.mistakes, *exercise.clues.values(), exercise.leading):
             if id_ not in exercise.hints and id_ not in COMMON:
                 raise ValueError(f"{path.name}: write a hint for {id_!r} into [{name}]")
     return found

@@ -27,20 +27,12 @@ def each(make: Function, **wrong: Any) -> dict[str, Function]:
 
 def returning(right: Function, **change: Function) -> dict[str, Function]:
     """Do something wrong to what a right answer returns."""
-    return {id_: _after(right, wrong) for id_, wrong in change.items()}
+    return {id_: lambda *a, wrong=wrong: wrong(right(*a)) for id_, wrong in change.items()}
 
 
 def taking(right: Function, **change: Function) -> dict[str, Function]:
     """Give a right answer other arguments than it should get."""
-    return {id_: _before(right, wrong) for id_, wrong in change.items()}
-
-
-def _after(right: Function, wrong: Function) -> Function:
-    return lambda *arguments: wrong(right(*arguments))
-
-
-def _before(right: Function, wrong: Function) -> Function:
-    return lambda *arguments: right(*wrong(*arguments))
+    return {id_: lambda *a, wrong=wrong: right(*wrong(*a)) for id_, wrong in change.items()}
 
 
 def but(mistakes: Mapping[str, Function], *ids: str) -> dict[str, Function]:
@@ -60,11 +52,7 @@ def scaled(query: Array, key: Array) -> Any:
 
 
 def cosine(query: Array, key: Array) -> Array:
-    return dot(_of_length_one(query), _of_length_one(key))
-
-
-def _of_length_one(x: Array) -> Any:
-    return x / np.linalg.norm(x, axis=-1, keepdims=True)
+    return dot(*(x / np.linalg.norm(x, axis=-1, keepdims=True) for x in (query, key)))
 
 
 def torn(key: Array) -> Array:

@@ -157,14 +157,9 @@ def _weights_problem(
 def _difference(
     exercise: Exercise, arrays: tuple[Array, ...], wanted: tuple[Array, ...], hint: str
 ) -> Told:
-    """Say where, and by how much, the last array that is wrong differs.
-
-    The last, since wrong weights explain a wrong output.
-    """
-    wrong = [
-        not same((g,), (e,), exercise.rows_sum_to_one) for g, e in zip(arrays, wanted, strict=True)
-    ]
-    last = len(wrong) - 1 - wrong[::-1].index(True)
+    """Say how the last array that is wrong differs: wrong weights explain a wrong output."""
+    exact, both = exercise.rows_sum_to_one, list(zip(arrays, wanted, strict=True))
+    last = max(i for i, (g, e) in enumerate(both) if not same((g,), (e,), exact))
     got, expected, name = arrays[last], wanted[last], exercise.returns[last]
     if others := exercise.returns[last + 1 : len(arrays)]:
         rest = _difference(exercise, arrays[: last + 1], wanted[: last + 1], hint)

@@ -44,8 +44,9 @@ def is_figure(cell):
 
 def listed_in_toc():
     toc = yaml.safe_load(read(ROOT / "_toc.yml"))
-    entries = [entry["file"] for part in toc["parts"] for entry in part["chapters"]]
-    return [toc["root"], *entries]
+    entries = [entry for part in toc["parts"] for entry in part["chapters"]]
+    below = [page for entry in entries for page in entry.get("sections", [])]
+    return [toc["root"], *(entry["file"] for entry in [*entries, *below])]
 
 
 def test_the_table_of_contents_and_the_folder_agree():

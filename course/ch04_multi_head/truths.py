@@ -108,7 +108,7 @@ def more_heads(question):
 
 
 @TRUTHS.question
-def packed_weights(question):
+def packed_w_k(question):
     packed = json.loads((resources.files("attnbook") / "data/packed_mha.json").read_text("utf-8"))
     in_proj_weight = np.array(packed["state_dict"]["in_proj_weight"])
     assert in_proj_weight.shape == (18, 6)

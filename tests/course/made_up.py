@@ -50,7 +50,7 @@ def show_what_is_stored(root: Path) -> None:
 def renamed(text: str, like: Chapter, new: Chapter) -> str:
     """Give a chapter's own labels, exercises, tasks and numbers names that no other chapter has."""
     prose = like.prose
-    labels = set(re.findall(r"^\(((?:sec|eq|quiz)-[\w-]+)\)=|^:label: ([\w-]+)", prose, re.M))
+    labels = set(re.findall(r"^\(((?:sec|eq)-[\w-]+)\)=|^:label: ([\w-]+)", prose, re.M))
     labels = {label for pair in labels for label in pair if label}
     labels |= set(re.findall(r'"name": "(fig-[\w-]+)"', like.notebook.read_text(encoding="utf-8")))
     for label in sorted(labels, key=len, reverse=True):
@@ -67,6 +67,7 @@ def renamed(text: str, like: Chapter, new: Chapter) -> str:
         (like.name, new.name),
         (like.module, new.module),
         (like.label, new.label),
+        (f"quiz-{like.label[3:]}", f"quiz-{new.label[3:]}"),
         (f"hapter {like.number} of", f"hapter {new.number} of"),
         (f"ssignment {like.number}", f"ssignment {new.number}"),
     ):

@@ -18,7 +18,7 @@ KEPT = re.compile(
     | \{[^{}\n]*\}                              # a role, a directive, attributes, a field
     | \]\([^)]*\) | https?://\S+ | <[^<>]+>     # where a link leads, a tag
     | ^(?:Quiz[ ]\w+|Title|Shuffle[ ]answers):(?:[ ]true$)? | ^%.*$ | ^\*?[a-d]\)
-    | ^\[+\w+\]+$ | ^\w+[ ]=[ ](?:\[.*\]$)?     # a section, a key, a list of ids
+    | ^\[+[\w-]+\]+$ | ^[\w-]+[ ]=[ ](?:\[.*\]$)? # a section, a key, a list of ids
     | \\. | &\w+;
     """,
     re.M | re.X,

@@ -151,19 +151,27 @@ def choose(page, menu, entry):
     page.locator(".lm-Menu-itemLabel").get_by_text(entry, exact=True).click()
 
 
+@pytest.fixture(scope="module")
+def context(chromium):
+    """Return a browser's memory: JupyterLab's own files are loaded and compiled once."""
+    context = chromium.new_context(viewport={"width": 1200, "height": 1000})
+    yield context
+    context.close()
+
+
 @pytest.fixture(scope="module", params=CHAPTERS)
-def opened(request, chromium, jupyter, home):
+def opened(request, context, jupyter, home):
     """Open a chapter where Binder opens it, run one of them; return page, file, complaints."""
     url, token = jupyter
     shutil.rmtree(home / "workspaces", ignore_errors=True)  # each visit to Binder is a first one
     name, complaints = request.param, []
-    page = chromium.new_page(viewport={"width": 1200, "height": 1000})
+    page = context.new_page()
     page.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
     page.on("pageerror", lambda error: complaints.append(" ".join(error.stack.split())))
     page.on("request", lambda request: complaints.append(request.url) if foreign(request) else None)
 
     def wait(condition):
-        page.wait_for_function(condition, timeout=90_000, polling=200)
+        page.wait_for_function(condition, timeout=90_000, polling=500)
 
     page.goto(f"{url}lab/tree/book/{name}?token={token}")
     wait(OPENED)

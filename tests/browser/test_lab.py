@@ -17,6 +17,7 @@ import pytest
 
 from course.chapters import ROOT, chapters
 from course.pages import MEASURED
+from tests.outputs import cells, outputs
 
 BOOK = ROOT / "book"
 LAB = ROOT / ".venv-lab"
@@ -59,30 +60,12 @@ PROSE = """(texts) => texts.map((text) => {
 })"""
 
 
-def cells(path, kind):
-    notebook = json.loads(path.read_text(encoding="utf-8"))
-    return [cell for cell in notebook["cells"] if cell["cell_type"] == kind]
-
-
 def without_outputs(path, target):
     notebook = json.loads(path.read_text(encoding="utf-8"))
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":
             cell.update(outputs=[], execution_count=None)
     target.write_text(json.dumps(notebook), encoding="utf-8")
-
-
-def outputs(cell):
-    """Return what a cell printed, and what it showed or raised, in however many pieces it came."""
-    printed, rest = "", []
-    for out in cell["outputs"]:
-        if out["output_type"] == "stream":
-            printed += "".join(out["text"])
-        elif out["output_type"] == "error":
-            rest.append((out["ename"], out["evalue"]))
-        else:
-            rest.append({kind: "".join(data) for kind, data in out["data"].items()})
-    return printed, rest
 
 
 @pytest.fixture(scope="module")

@@ -96,7 +96,7 @@ assignments: .venv-course/ready ## make the students' assignments (PHRASE="known
 	$(call stage,assign,read the last lines below) .venv-course/bin/python -m tools assignments _build/assignments
 
 grade-demo: .venv-course/ready ## grade made submissions with nbgrader and print the scores
-	@.venv-course/bin/python -m tools grade_demo _build/grade-demo all
+	@.venv-course/bin/python -m tools grade_demo _build/grade-demo
 
 canvas-grades: .venv-course/ready ## fill the scores into Canvas's gradebook (GRADEBOOK=exported.csv)
 	@.venv-course/bin/python -m tools canvas_grades "$(GRADEBOOK)" _build/canvas-grades.csv

@@ -40,8 +40,8 @@ lite: book .venv-lite/wheels ## build the book that runs in the browser into _bu
 
 # Side by side goes what would leave a core idle: installing, and the build beside the notebooks.
 test: ## run every test, then build the site and test that, too
-	@$(MAKE) --no-print-directory -j 3 .venv/ready $(if $(CHROMIUM),.venv-lab/ready .venv-lite/wheels)
-	@$(MAKE) --no-print-directory lint test-package
+	@$(MAKE) --no-print-directory -j 3 .venv/ready $(if $(CHROMIUM),.venv/browser .venv-lab/ready .venv-lite/wheels)
+	@$(MAKE) --no-print-directory -j 2 lint test-package
 	@rm -rf _build/.doctrees $(SITE)
 	@$(MAKE) --no-print-directory -j 2 test-notebooks book
 	@$(MAKE) --no-print-directory test-site test-browser
@@ -96,7 +96,7 @@ assignments: .venv-course/ready ## make the students' assignments (PHRASE="known
 	$(call stage,assign,read the last lines below) .venv-course/bin/python -m tools assignments _build/assignments
 
 grade-demo: .venv-course/ready ## grade made submissions with nbgrader and print the scores
-	@.venv-course/bin/python -m tools grade_demo _build/grade-demo all
+	@.venv-course/bin/python -m tools grade_demo _build/grade-demo
 
 canvas-grades: .venv-course/ready ## fill the scores into Canvas's gradebook (GRADEBOOK=exported.csv)
 	@.venv-course/bin/python -m tools canvas_grades "$(GRADEBOOK)" _build/canvas-grades.csv

@@ -25,9 +25,10 @@ import nbformat
 import psutil
 from nbclient import NotebookClient
 
-from course.chapters import by_name, chapters
+from course.chapters import ROOT, by_name, chapters
 from course.pages import MEASURED
 
+EXECUTED = ROOT / "_build/measured"  # for a test to look into
 CLASS = 10  # students who run a chapter at the same moment
 MB = 1e6
 
@@ -47,6 +48,8 @@ def run(path: Path) -> tuple[float, float, float]:
     with client.setup_kernel():
         for number, cell in enumerate(client.nb.cells):
             client.execute_cell(cell, number)
+        EXECUTED.mkdir(parents=True, exist_ok=True)
+        nbformat.write(client.nb, EXECUTED / path.name)
         kernel = psutil.Process(client.km.provisioner.pid)
         used = kernel.cpu_times()
         peak = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{kernel.pid}/status").read_text())

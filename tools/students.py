@@ -1,6 +1,7 @@
 """Made students: what each hands in, and the points it must get.
 
-A submission is made from the release alone: a dict from a cell's name to its new text.
+A submission is a dict from a cell's name to its new text; what it lacks stays as it was released.
+In `*cells*` is a function that changes the list of all cells, in `*file*` another file's text.
 """
 
 from __future__ import annotations
@@ -8,10 +9,10 @@ from __future__ import annotations
 import copy
 import inspect
 import re
-import zlib
 from typing import NamedTuple
 
 import numpy as np
+from nbformat.v4 import new_code_cell
 
 from course.chapters import Chapter, cells, chapters
 from course.grading.judging import all_tasks
@@ -25,22 +26,33 @@ class Asked(NamedTuple):
     third: str
     measured: str
     read: str
+    data: str  # the cell that draws what is measured
+    solutions: dict[str, str]
+    chapter: Chapter
+
+
+def role(cell):
+    """Return what nbgrader knows of a cell."""
+    return cell["metadata"].get("nbgrader", {})
 
 
 def asked(chapter: Chapter) -> Asked:
-    """Read what an assignment asks for off its master."""
+    """Read what an assignment asks for, and its solutions, off its master."""
     code = cells(chapter.master, "code")
-    about = [cell["metadata"].get("nbgrader", {}) for cell in code]
-    tasks = [each["grade_id"] for each in about if each.get("solution")]
+    tasks = [role(cell)["grade_id"] for cell in code if role(cell).get("solution")]
     text = "\n".join(cell["source"] for cell in code)
     (values,) = re.findall(rf'^judge_value\("{tasks[-1]}", (\w+), (\w+)\)$', text, re.M)
-    return Asked(*tasks, *values)
+    (data,) = (c["source"] for c in code if "default_rng(CLASS_SEED)" in c["source"])
+    solutions = {
+        role(cell)["grade_id"]: re.sub(r".*### .*\n?", "", cell["source"])
+        for cell in code + cells(chapter.master, "markdown")
+        if role(cell).get("solution")
+    }
+    return Asked(*tasks, *values, data, solutions, chapter)
 
 
-CHAPTERS = chapters()
-ASSIGNMENTS = {chapter.assignment: asked(chapter) for chapter in CHAPTERS}
-BANKS = [chapter.part("task_answers").BANK for chapter in CHAPTERS]
-RIGHT = {task: found for bank in BANKS for task, found in bank.right.items()}
+ASSIGNMENTS = {chapter.assignment: asked(chapter) for chapter in chapters()}
+BANKS = [chapter.part("task_answers").BANK for chapter in chapters()]
 WRONG = {task: found for bank in BANKS for task, found in bank.wrong.items()}
 LOOPS = {task: found for bank in BANKS for task, found in bank.loops.items()}
 
@@ -57,6 +69,17 @@ class Points(NamedTuple):
 
 FULL = Points(4, 2, 4, 3, 2)
 NONE = Points(0, 0, 0, 0, 0)
+NOT_GRADED = Points(None, None, None, None, None)  # the teacher must look
+
+
+def tests_among(cells):
+    """Return the cells that test."""
+    return [cell for cell in cells if role(cell).get("grade") and not role(cell)["solution"]]
+
+
+def defining(task, body):
+    """Return a cell that defines the function a task asks for, whatever it is called with."""
+    return f"def {called(task)}(*arguments, **keywords):\n{body}\n"
 
 
 def called(task):
@@ -70,57 +93,51 @@ def handed_in(answer, name):
     return f"{source}\n\n{name} = {answer.__name__}\n"
 
 
-def measured(task, variable, answer):
-    """Return an answer of a bank to a measurement as the text of a cell."""
-    arguments, _ = next(iter(all_tasks()[task].cases(np.random.default_rng(0))))
-    return f"{handed_in(answer, 'measure')}{variable} = measure({', '.join(arguments)})\n"
-
-
-def perfect(solutions, assignment):
+def perfect(given):
     """Hand in the solutions."""
-    return dict(solutions)
+    return dict(given.solutions)
 
 
-def empty(solutions, assignment):
+def empty(given):
     """Hand in the release as it is."""
     return {}
 
 
-def loops(solutions, assignment):
+def loops(given):
     """Loop where others vectorise."""
-    task = ASSIGNMENTS[assignment][0]
-    return {**solutions, task: handed_in(LOOPS[task][0], called(task))}
+    return given.solutions | {given.first: handed_in(LOOPS[given.first][0], called(given.first))}
 
 
-def endless(solutions, assignment):
+def endless(given):
     """Loop for ever in the second task, and catch the interrupt."""
-    task = ASSIGNMENTS[assignment][1]
-    return {
-        **solutions,
-        task: f"""
-def {called(task)}(*arguments):
+    body = """\
     while True:
         try:
             while True:
                 pass
         except KeyboardInterrupt:
             pass
-""",
-    }
+"""
+    return given.solutions | {given.second: defining(given.second, body)}
 
 
-def edits_tests(solutions, assignment):
+def edits_tests(given):
     """Answer the first task only; empty every test cell and raise its points."""
-    task = ASSIGNMENTS[assignment][0]
-    return {task: solutions[task], "*tests*": "pass"}
+
+    def change(cells):
+        for cell in tests_among(cells):
+            cell["source"] = "pass"
+            role(cell).update(points=100, locked=False)
+
+    return {given.first: given.solutions[given.first], "*cells*": change}
 
 
-def fakes(solutions, assignment):
+def fakes(given):
     """Print that all is well, and redefine whatever might judge."""
-    first, second, third, variable, read = ASSIGNMENTS[assignment]
     fake = """
 import builtins, sys, types
 import numpy as np
+from nbformat.v4 import new_code_cell
 import attnbook, attnbook.exercises
 def yes(*arguments, **keywords):
     print("correct: passed, 20 points")
@@ -136,36 +153,31 @@ class Equal:
     __eq__ = __lt__ = __gt__ = __bool__ = yes
 print("passed: 20 of 20")
 """
-    lie = "\n\ndef {}(*arguments, **keywords):\n    return Equal()\n"
+    lie, said = "    return Equal()", f"print('{given.third}: correct')"
     return {
-        first: fake + lie.format(called(first)),
-        second: lie.format(called(second)),
-        third: f"{variable} = {read} = Equal()\nprint('{third}: correct')\n",
+        given.first: fake + defining(given.first, lie),
+        given.second: defining(given.second, lie),
+        given.third: f"{given.measured} = {given.read} = Equal()\n{said}\n",
     }
 
 
-def last_year(solutions, assignment):
+def last_year(given):
     """Be perfect, but give the numbers that another class measured."""
-    third = ASSIGNMENTS[assignment][2]
-    return {**solutions, third: f"CLASS_SEED = 1\n{DATA_CELLS[assignment]}\n{solutions[third]}"}
+    solution = given.solutions[given.third]
+    return given.solutions | {given.third: f"CLASS_SEED = 1\n{given.data}\n{solution}"}
 
 
-DATA_CELLS = {}  # the release's data cells, filled in by whoever plays
-
-
-def leaves(solutions, assignment):
+def leaves(given):
     """End the kernel in the first task; raise SystemExit in the second; be right in the third."""
-    first, second, third, *_ = ASSIGNMENTS[assignment]
     return {
-        first: f"import os\n\ndef {called(first)}(*arguments):\n    os._exit(0)\n",
-        second: f"def {called(second)}(*arguments):\n    raise SystemExit(0)\n\nexit()",
-        third: solutions[third],
+        given.first: "import os\n\n" + defining(given.first, "    os._exit(0)"),
+        given.second: defining(given.second, "    raise SystemExit(0)") + "\nexit()",
+        given.third: given.solutions[given.third],
     }
 
 
-def spies(solutions, assignment):
+def spies(given):
     """Look for the expected answer in the caller's frames, modules and environment."""
-    first, second, third, variable, read = ASSIGNMENTS[assignment]
     spy = """
 import gc, os, sys
 def spy(*arguments):
@@ -183,66 +195,43 @@ def spy(*arguments):
 print([v for k, v in os.environ.items() if "ATTN" in k])
 """
     return {
-        first: f"{spy}\n{called(first)} = spy",
-        second: f"{called(second)} = spy",
-        third: f"{variable} = {read} = spy()",
+        given.first: f"{spy}\n{called(given.first)} = spy",
+        given.second: f"{called(given.second)} = spy",
+        given.third: f"{given.measured} = {given.read} = spy()",
     }
 
 
-def tampers(solutions, assignment):
+def tampers(given):
     """Be right in the first task, then turn every later cell into nothing."""
-    first, second, *_ = ASSIGNMENTS[assignment]
+    hook = 'IPython.get_ipython().input_transformers_cleanup.append(lambda lines: ["pass\\n"])'
     return {
-        first: solutions[first],
-        second: """
-import IPython
-IPython.get_ipython().input_transformers_cleanup.append(lambda lines: ["pass\\n"])
-""",
+        given.first: given.solutions[given.first],
+        given.second: f"import IPython\n{hook}\n",
     }
 
 
 def wrong(number):
     """Make a student who hands in the wrong answer of this number to every task."""
 
-    def hand_in(solutions, assignment):
+    def hand_in(given):
         """Hand in a wrong answer of the bank to every task."""
-        first, second, third, variable, read = ASSIGNMENTS[assignment]
-        cells = {}
-        for task in (first, second):
-            answers = WRONG[task]
-            cells[task] = handed_in(answers[number % len(answers)].answer, called(task))
-        answers = WRONG[third]
-        answer = answers[number % len(answers)].answer
-        cells[third] = measured(third, variable, answer) + f"{read} = -1.0\n"
-        return cells
+        answers = {task: WRONG[task][number % len(WRONG[task])].answer for task in given[:3]}
+        *functions, measure = (handed_in(answer, called(task)) for task, answer in answers.items())
+        data, _ = next(iter(all_tasks()[given.third].cases(np.random.default_rng(0))))
+        measure += f"{given.measured} = {called(given.third)}({', '.join(data)})\n"
+        return dict(zip(given, [*functions, f"{measure}{given.read} = -1.0\n"], strict=False))
 
     return hand_in
 
 
-# Ten students whom the tests always play, and the points they get in every assignment.
-STUDENTS = {
-    "perfect": (perfect, FULL),
-    "empty": (empty, NONE),
-    "loops": (loops, FULL._replace(loops=0)),
-    "endless": (endless, FULL._replace(second=0)),
-    "edits-tests": (edits_tests, NONE._replace(first=4, loops=2)),
-    "fakes": (fakes, NONE),
-    "last-year": (last_year, FULL._replace(measured=0, read=0)),
-    "leaves": (leaves, NONE._replace(measured=3, read=2)),
-    "spies": (spies, NONE),
-    "tampers": (tampers, NONE._replace(first=4, loops=2)),
-}
+# Odd submissions: what is right gets its points, and grading goes on.
 
 
-# Odd submissions, of one assignment: what is right gets its points, and grading goes on.
-
-
-def copies_tests(solutions, assignment):
+def copies_tests(given):
     """Copy tests, move them, delete them, raise points, invent cells and roles; be right."""
 
-    def change(notebook):
-        cells = notebook["cells"]
-        tests = [cell for cell in cells if role(cell).get("grade") and not role(cell)["solution"]]
+    def change(cells):
+        tests = tests_among(cells)
         for number, cell in enumerate(tests):
             copied = copy.deepcopy({**cell, "id": f"copy-{number}", "source": "pass"})
             role(copied).update(points=100, schema_version=99)
@@ -253,33 +242,31 @@ def copies_tests(solutions, assignment):
         cells.remove(copied)
         cells[1]["metadata"]["nbgrader"] = "none"
         invented = {"grade_id": "bonus", "grade": True, "points": 100, "schema_version": 3}
-        cells.append(a_cell("'20 points'", nbgrader=invented))
+        cells.append(new_code_cell("'20 points'", metadata={"nbgrader": invented}))
 
-    return {**solutions, "*notebook*": change}
+    return {**given.solutions, "*cells*": change}
 
 
-def loses_cells(solutions, assignment):
+def loses_cells(given):
     """Delete the cells that import, that give the data and that test; be right."""
 
-    def change(notebook):
-        notebook["cells"] = [cell for cell in notebook["cells"] if not role(cell).get("locked")]
+    def change(cells):
+        cells[:] = [cell for cell in cells if not role(cell).get("locked")]
 
-    return {**solutions, "*notebook*": change}
+    return {**given.solutions, "*cells*": change}
 
 
-def dies_often(solutions, assignment):
+def dies_often(given):
     """End more kernels than a notebook may, after a right first task."""
-    second = ASSIGNMENTS[assignment][1]
 
-    def change(notebook):
-        names = [role(cell).get("grade_id") for cell in notebook["cells"]]
-        at = names.index(second)
-        notebook["cells"][at:at] = [a_cell(f"import os\nos._exit({n})") for n in range(1, 5)]
+    def change(cells):
+        at = [role(cell).get("grade_id") for cell in cells].index(given.second)
+        cells[at:at] = [new_code_cell(f"import os\nos._exit({n})") for n in range(1, 5)]
 
-    return {**solutions, "*notebook*": change}
+    return {**given.solutions, "*cells*": change}
 
 
-def floods(solutions, assignment):
+def floods(given):
     """Print thirty million characters and what no file can hold, send no message, be right."""
     flood = """
 for _ in range(30):
@@ -293,55 +280,46 @@ kernel.session.send(kernel.iopub_socket, "display_data", {}, parent=kernel.get_p
 """
     surrogate = "print(chr(0xD800))"
 
-    def change(notebook):
-        notebook["cells"][2:2] = [a_cell(flood), a_cell(broken), a_cell(surrogate)]
+    def change(cells):
+        cells[2:2] = map(new_code_cell, (flood, broken, surrogate))
 
-    return {**solutions, "*notebook*": change}
+    return {**given.solutions, "*cells*": change}
 
 
-def stops(solutions, assignment):
+def stops(given):
     """Stop the kernel in the first task, and return 10^11 numbers in the second."""
-    first, second, third, *_ = ASSIGNMENTS[assignment]
-    stop = "import os\n    os.kill(os.getpid(), 19)"
-    huge = "return np.broadcast_to(1.0, (10**6, 10**5))"
+    huge = "    return np.broadcast_to(1.0, (10**6, 10**5))"
     return {
-        first: f"def {called(first)}(*_):\n    {stop}\n",
-        second: f"def {called(second)}(*_):\n    {huge}\n",
-        third: solutions[third],
+        given.first: defining(given.first, "    import os\n    os.kill(os.getpid(), 19)"),
+        given.second: defining(given.second, huge),
+        given.third: given.solutions[given.third],
     }
 
 
-def unreadable(solutions, assignment):
+def unreadable(given):
     """Hand in what is no notebook."""
-    return {"*notebook*": lambda notebook: "{ no notebook"}
+    return {"*file*": "{ no notebook"}
 
 
-def hands_in_the_chapter(solutions, assignment):
+def hands_in_the_chapter(given):
     """Hand in the chapter in place of its assignment."""
-    (chapter,) = (each for each in CHAPTERS if each.assignment == assignment)
-    return {"*notebook*": lambda notebook: chapter.notebook.read_text()}
+    return {"*file*": given.chapter.notebook.read_text(encoding="utf-8")}
 
 
-def role(cell):
-    """Return what nbgrader knows of a cell."""
-    return cell["metadata"].get("nbgrader", {})
-
-
-def a_cell(source, **metadata):
-    """Make a cell that the release does not have."""
-    return {
-        "cell_type": "code",
-        "execution_count": None,
-        "id": f"new-{zlib.crc32(source.encode())}",
-        "metadata": metadata,
-        "outputs": [],
-        "source": source,
-    }
-
-
-ODD_ASSIGNMENT = CHAPTERS[1].assignment
-NOT_GRADED = Points(None, None, None, None, None)  # the teacher must look
-ODD_STUDENTS = {
+# Ten students, and the points they get in every assignment.
+STUDENTS = {
+    "perfect": (perfect, FULL),
+    "empty": (empty, NONE),
+    "loops": (loops, FULL._replace(loops=0)),
+    "endless": (endless, FULL._replace(second=0)),
+    "edits-tests": (edits_tests, NONE._replace(first=4, loops=2)),
+    "fakes": (fakes, NONE),
+    "last-year": (last_year, FULL._replace(measured=0, read=0)),
+    "leaves": (leaves, NONE._replace(measured=3, read=2)),
+    "spies": (spies, NONE),
+    "tampers": (tampers, NONE._replace(first=4, loops=2)),
+}
+ODD_STUDENTS = {  # of one assignment
     "copies-tests": (copies_tests, FULL),
     "loses-cells": (loses_cells, FULL),
     "dies-often": (dies_often, NONE._replace(first=4, loops=2)),
@@ -350,9 +328,24 @@ ODD_STUDENTS = {
     "unreadable": (unreadable, NOT_GRADED),
     "the-chapter": (hands_in_the_chapter, NOT_GRADED),
 }
-
 # One for each wrong answer of the longest bank, so that every wrong answer is handed in.
 WRONG_STUDENTS = {
-    f"wrong-{number:02}": (wrong(number), NONE)
-    for number in range(max(len(found) for found in WRONG.values()))
+    f"wrong-{number:02}": (wrong(number), NONE) for number in range(max(map(len, WRONG.values())))
 }
+EVERYBODY = STUDENTS | ODD_STUDENTS | WRONG_STUDENTS
+ODD_ASSIGNMENT = chapters()[1].assignment
+
+# In a short round each test of each assignment meets what it must take and what it must refuse,
+# alone and among others. The rest tries the machine that runs tests: there one assignment will do.
+SHORT = {"perfect", "empty", "loops", "edits-tests", "fakes", "last-year", "leaves", "wrong-00"}
+
+
+def submissions(short: bool) -> list[tuple[str, str]]:
+    """Return who hands in which assignment."""
+    everywhere = SHORT if short else (STUDENTS | WRONG_STUDENTS).keys()
+    return [
+        (student, assignment)
+        for student in EVERYBODY
+        for assignment in ASSIGNMENTS
+        if student in everywhere or (assignment == ODD_ASSIGNMENT and student not in WRONG_STUDENTS)
+    ]

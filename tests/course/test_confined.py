@@ -107,9 +107,9 @@ def test_no_student_s_code_stops_or_changes_the_grading(tmp_path):
     places = {"root": str(tmp_path), "gradebook": str(tmp_path / "gradebook.db")}
 
     def doing(deed):
-        def make(solutions, assignment):
-            first = students.ASSIGNMENTS[assignment][0]
-            return {**solutions, first: f"{solutions[first]}\n{deed.format(**places)}"}
+        def make(given):
+            first = given.solutions[given.first]
+            return {**given.solutions, given.first: f"{first}\n{deed.format(**places)}"}
 
         return make
 

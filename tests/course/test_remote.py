@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import struct
@@ -12,10 +13,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import attnbook
 from attnbook.exercises import WrongAnswer
 from course.grading import seeds
-from course.grading.judging import judge
+from course.grading.asking import cases_of
+from course.grading.judging import all_tasks, judge, judge_value
 from course.grading.remote import LARGEST, NoAnswer, Remote
+from course.grading.task import Measurement
+from tools import students
 
 
 @pytest.fixture(autouse=True)
@@ -78,6 +83,23 @@ def test_a_function_is_judged_through_the_bridge():
     with pytest.raises(WrongAnswer) as caught:
         judge("window-mask", from_kernel(lambda length: None))
     assert caught.value.ids == ("other_arguments",)
+
+
+@pytest.mark.parametrize(
+    ("task", "number"),
+    [(task, i) for task, found in students.WRONG.items() for i in range(len(found))],
+)
+def test_a_wrong_answer_that_is_handed_in_is_rejected_through_the_bridge(task, number):
+    wrong, names = students.WRONG[task][number], {"np": np, "attnbook": attnbook}
+    exec(students.handed_in(wrong.answer, "answer"), names)  # it stands alone
+    with np.errstate(all="ignore"):
+        if isinstance(all_tasks()[task], Measurement):
+            numbers = from_kernel(names["answer"](*cases_of(task)[0].values()))
+            asked = functools.partial(judge_value, task, numbers)
+        else:
+            asked = functools.partial(judge, task, from_kernel(names["answer"]))
+        with pytest.raises(WrongAnswer, match=wrong.message):
+            asked()
 
 
 def raising(error):

@@ -1,4 +1,6 @@
-"""What the page for instructors says of time and memory, measured again."""
+"""The chapters in the environment of readers: they show what they show in the book, and need the
+time and memory that the page for instructors says.
+"""
 
 import json
 import re
@@ -9,6 +11,7 @@ import pytest
 
 from course.chapters import ROOT, chapters
 from course.pages import MEASURED, running
+from tests.outputs import cells, outputs
 
 TOLD = json.loads(MEASURED.read_text(encoding="utf-8"))
 PYTHON = ROOT / ".venv-lab/bin/python"
@@ -28,6 +31,15 @@ def measured():
 def told(name):
     """Return seconds, most memory and kept memory in MB, as the page says."""
     return TOLD["chapters"][name]
+
+
+@every_chapter
+def test_every_cell_does_what_it_did_for_the_book(name, measured):
+    paths = (ROOT / "_build/measured" / f"{name}.ipynb", ROOT / "book" / f"{name}.ipynb")
+    now, stored = (cells(path, "code") for path in paths)
+    assert [cell["source"] for cell in now] == [cell["source"] for cell in stored]
+    for cell, before in zip(now, stored, strict=True):
+        assert outputs(cell) == outputs(before)
 
 
 @every_chapter

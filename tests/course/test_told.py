@@ -18,7 +18,7 @@ TESTS += ("keep-few-numbers", "keep-few-reading")
 SUBMITTED = {"timestamp.txt": "2026-01-31 12:00:00.000000 UTC", "submission_secret.txt": "secret"}
 
 
-def raises(solutions, assignment):
+def raises(given):
     """Raise an error in the first task, and return too little in the second."""
     return {
         "window-mask": "def window_mask(length, window):\n    return [][length]\n",
@@ -77,10 +77,10 @@ def said_below(course, student):
     """Return the error below each test of a student's graded notebook, by the test's name."""
     path = course / "autograded" / student / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
     return {
-        grade_demo.name_of(cell): output["traceback"]
+        students.role(cell)["grade_id"]: output["traceback"]
         for cell in json.loads(path.read_text())["cells"]
         for output in cell.get("outputs", [])
-        if output["output_type"] == "error" and grade_demo.name_of(cell) in TESTS
+        if output["output_type"] == "error" and students.role(cell).get("grade_id") in TESTS
     }
 
 

@@ -286,10 +286,10 @@ class Decks(StandaloneHTMLBuilder):
         shutil.copy(path, Path(self.outdir, "images"))
         width, height = size_in_pixels(path)
         picture = f'<img src="images/{path.name}" alt="{escape(image["alt"])}"/>'
-        beside = " beside" if width / height < BESIDE else ""
+        layout = cell.about.get("layout", "beside" if width / height < BESIDE else "")
         said = f'<p class="said">{self.html(caption.children)}</p>'
         number = self.config.numfig_format["figure"] % self.number(figure, "figure")
-        return Shown(f'<div class="drawn{beside}">{picture}\n{said}</div>', [figure], number=number)
+        return Shown(f'<div class="drawn {layout}">{picture}\n{said}</div>', [figure], number=number)
 
     def show_statement(self, box: Element) -> Shown:
         """Show a theorem or a definition; its title stands in parentheses."""

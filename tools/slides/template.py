@@ -1,47 +1,28 @@
 """The pages of the slides, with every word on them that is not the book's own."""
 
-PAGE = """<!DOCTYPE html>
-<html lang="{language}">
-<head>
-<meta charset="utf-8"/>
+HEAD = """<!DOCTYPE html>
+<html lang="{language}"><head><meta charset="utf-8"/>
 <meta name="viewport" content="width=device-width, initial-scale=1"/>
-<title>{title} – slides of {book}</title>
-<link rel="stylesheet" href="reveal.css"/>
+<link rel="stylesheet" href="reveal/reveal.css"/>
 <link rel="stylesheet" href="_static/katex/katex.min.css"/>
-<link rel="stylesheet" href="slides.css"/>
-<link rel="icon" href="_static/logo.svg"/>
-</head>
-<body>
-<div class="reveal"><div class="slides">
-{slides}
-</div></div>
-<script src="reveal.js"></script>
-<script src="notes.js"></script>
-<script>
-Reveal.initialize({{width: 1280, height: 720, margin: 0, hash: true, center: false,
-  slideNumber: "c/t", transition: "none", plugins: [RevealNotes]}});
-</script>
-</body>
-</html>
+<link rel="stylesheet" href="slides.css"/><link rel="icon" href="_static/logo.svg"/>
+"""
+DECK = """<title>{title} – slides of {book}</title></head>
+<body><div class="reveal"><div class="slides">
+{slides}</div></div>
+<script src="reveal/reveal.js"></script><script src="reveal/notes.js"></script>
+<script>Reveal.initialize({{width: 1280, height: 720, margin: 0, hash: true, center: false,
+slideNumber: "c/t", transition: "none", plugins: [RevealNotes]}});</script></body></html>
 """
 # For print and for phones reveal.js lays out the section in its own way, not what is in it.
-SECTION = """<section>
-<div class="slide {style}">
-{place}<{level}>{headline}</{level}>
-{body}
-</div>
-<aside class="notes">{notes}</aside>
-</section>
+SLIDE = """<section><div class="slide">
+<p class="where">{place}</p><{level}>{headline}</{level}>
+{body}</div>
+<aside class="notes">{notes}</aside></section>
 """
-CONTENTS = """<!DOCTYPE html>
-<html lang="{language}"><head><meta charset="utf-8"/>\
-<meta name="viewport" content="width=device-width, initial-scale=1"/>\
-<title>Slides of {book}</title>\
-<link rel="icon" href="_static/logo.svg"/>\
-<link rel="stylesheet" href="slides.css"/></head>
-<body class="contents"><h1>Slides of {book}</h1>
-<ol>{entries}</ol>
-<p>In a chapter's slides: <kbd>S</kbd> opens the speaker's notes, <kbd>F</kbd> fills \
+CONTENTS = """<title>Slides of {book}</title></head>
+<body class="contents"><h1>Slides of {book}</h1><ol>{entries}</ol>
+<p>In a chapter's slides: <kbd>S</kbd> opens the speaker's notes, <kbd>F</kbd> fills
 the screen, <kbd>Esc</kbd> shows all slides.</p></body></html>
 """
 ENTRY = '<li><a href="{name}.html">{title}</a>, {count} slides</li>'

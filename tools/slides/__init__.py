@@ -17,14 +17,13 @@ SLIDES = ROOT / "_build/slides"
 def main(reveal: str) -> None:
     """Write the decks, the page that lists them, and all that they ask for, into a new folder."""
     shutil.rmtree(SLIDES, ignore_errors=True)
-    for folder in ("images", "reveal"):
-        (SLIDES / folder).mkdir(parents=True)
+    (SLIDES / "reveal").mkdir(parents=True)
     for part in ("dist/reveal.css", "dist/reveal.js", "plugin/notes/notes.js", "LICENSE"):
         shutil.copy(Path(reveal, part), SLIDES / "reveal")
     shutil.copy(Path(__file__).with_name("slides.css"), SLIDES)
-    command = "jupyter-book build . --builder custom --custom-builder slides -W -n -q".split()
-    command[0] = str(Path(sys.executable).with_name(command[0]))
-    built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    if built.returncode:
-        sys.exit(built.stderr.partition("\n")[2])  # what is wrong; the first line is a heading
+    program = Path(sys.executable).with_name("jupyter-book")
+    options = ["--builder", "custom", "--custom-builder", "slides", "-W", "-n", "-q"]
+    done = subprocess.run([program, "build", ROOT, *options], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(done.stderr.partition("\n")[2])  # what is wrong; the first line is a heading
     print(SLIDES.relative_to(ROOT) / "index.html")

@@ -3,8 +3,6 @@
 import itertools
 import json
 import re
-import shutil
-from collections import defaultdict
 from html import escape
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,18 +19,19 @@ from course.chapters import chapters
 from tools.slides.template import CONTENTS, DECK, ENTRY, HEAD, SLIDE
 
 BESIDE = 1.62  # a picture less wide than this, for its height, has its text beside it
-SAID = "paragraph math_block block_quote bullet_list enumerated_list definition_list".split()
+LISTS = ("bullet_list", "enumerated_list", "definition_list")
+SAID = ("paragraph", "math_block", "block_quote", *LISTS)
+NAMED = ("figure", "displaymath")  # by number: of those that no slide shows, nothing is said
 
 
 def read_cells(path, doctree):
     """Yield a notebook's cells with their blocks in the doctree, where each has 10,000 lines."""
-    found = defaultdict(list)
-    for block in find_blocks(doctree):
-        found[block.line // 10_000 - 1].append(block)
+    found = list(find_blocks(doctree))
     for i, cell in enumerate(json.loads(path.read_text(encoding="utf-8"))["cells"]):
         name = f"{path.name}, cell {i} ({''.join(cell['source'][:1]).strip()})"
         about, is_code = cell["metadata"].get("slideshow", {}), cell["cell_type"] == "code"
-        kind, blocks = about.get("slide_type"), found[i]
+        kind = about.get("slide_type")
+        blocks = [block for block in found if block.line // 10_000 - 1 == i]
         if kind not in ("slide", "notes", "skip"):
             raise SphinxError(f"{name}: give it a slide type: slide, notes or skip")
         if blocks or kind == "slide":
@@ -42,7 +41,7 @@ def read_cells(path, doctree):
 def find_blocks(element):
     """Yield blocks in their order. A solution is no cell's and has no line."""
     for child in element.children:
-        if child.tagname == "section" and not of_class("quiz", child.children):
+        if child.tagname == "section" and not of("quiz", child.children):
             yield from find_blocks(child)
         elif child.line and child.tagname != "target":
             yield child
@@ -57,21 +56,17 @@ def find_said(blocks):
             yield from find_said(block.children)
 
 
-def of_tag(name, blocks):
-    return [block for block in blocks if block.tagname == name]
-
-
-def of_class(name, blocks):
-    return [block for block in blocks if name in block.get("classes", [])]
+def of(kind, blocks):
+    return [each for each in blocks if kind in (each.tagname, *each.get("classes", ()))]
 
 
 def within(blocks, *kinds):
     return [node for block in blocks for node in block.findall() if isinstance(node, kinds)]
 
 
-def refers_to(block):
+def refers_to(names, block):
     links = within([block], nodes.reference)
-    return {link.get("refid") or link.get("refuri", "").partition("#")[2] for link in links}
+    return any(link.get("refid", link.get("refuri", "").split("#")[-1]) in names for link in links)
 
 
 class Translator(HTML5Translator):
@@ -89,6 +84,7 @@ class Decks(StandaloneHTMLBuilder):
     name = "slides"
     search = add_permalinks = False
     default_translator_class = Translator
+    imgpath = "_images"
 
     def get_outdated_docs(self):
         return "all chapters"
@@ -99,6 +95,7 @@ class Decks(StandaloneHTMLBuilder):
 
     def finish(self):
         self.copy_static_files()  # fonts
+        self.copy_image_files()
 
     def write_page(self, name, body, **parts):
         fixed = {"book": self.config.html_title, "language": self.config.language}
@@ -111,28 +108,24 @@ class Decks(StandaloneHTMLBuilder):
         self.fignumbers = self.env.toc_fignumbers[self.current_docname]
         self.doctree = self.env.get_and_resolve_doctree(self.current_docname, self)
         self.doctree.settings = self.docsettings
-        pitfalls = of_class("warning", self.doctree.findall(nodes.admonition))
-        italics = [within([pitfall], nodes.emphasis) for pitfall in pitfalls]
-        labels = set.intersection(*({each.astext() for each in found} for found in italics))
-        for each in itertools.chain(*italics):  # what is in italics in every pitfall begins a line
-            each["classes"] += ["label"] if each.astext() in labels else []
+        pitfalls = of("warning", self.doctree.findall(nodes.admonition))
+        italics = [{each.astext() for each in within([box], nodes.emphasis)} for box in pitfalls]
+        for each in within(pitfalls, nodes.emphasis):
+            if all(each.astext() in found for found in italics):  # a label, which begins a line
+                each["classes"].append("label")
         slides = self.make_slides(chapter)
-        absent = {name for each in self.env.toc_fignumbers.values()
-                  for kind in ("figure", "displaymath") for name in each.get(kind, ())}  # fmt: skip
-        for slide in slides:
-            absent -= {name for node in within(slide.shown, nodes.Element) for name in node["ids"]}
+        numbers = [each.items() for each in self.env.toc_fignumbers.values()]
+        absent = {name for kind, names in itertools.chain(*numbers) if kind in NAMED
+                  for name in names}  # fmt: skip
+        for node in within([each for slide in slides for each in slide.shown], nodes.Element):
+            absent.difference_update(node["ids"])
         html, notes = "", []
         for slide in slides:
-            said = [self.note(each) for each in slide.said if not refers_to(each) & absent]
+            said = [self.note(each) for each in slide.said if not refers_to(absent, each)]
             said += [f"<p>{escape(image['alt'])}</p>" for image in within(slide.shown, nodes.image)]
             notes = said or notes[-1:]  # without any, what led to the slide was said last
-            html += SLIDE.format(
-                level="h2" if html else "h1",
-                place=slide.place if slide.place != slide.headline else "",
-                headline=slide.headline,
-                body=slide.body,
-                notes="\n".join(notes),
-            )
+            level = "h2" if html else "h1"
+            html += SLIDE.format(level=level, notes="\n".join(notes), **vars(slide))
         self.write_page(chapter.name, DECK, title=slides[0].headline, slides=html)
         return ENTRY.format(name=chapter.name, title=slides[0].headline, count=len(slides))
 
@@ -141,7 +134,7 @@ class Decks(StandaloneHTMLBuilder):
         path = Path(self.srcdir, self.env.doc2path(self.current_docname, base=False))
         slides, section, waiting = [], "", []
         for cell, following in itertools.pairwise([*read_cells(path, self.doctree), None]):
-            titles = [self.html(title.children) for title in of_tag("title", cell.blocks)]
+            titles = [self.html(title.children) for title in of("title", cell.blocks)]
             blocks = cell.blocks if cell.kind != "skip" else []
             split = next((i for i, block in enumerate(blocks) if block.tagname == "title"), 0)
             before, after = list(find_said(blocks[:split])), list(find_said(blocks[split:]))
@@ -149,12 +142,10 @@ class Decks(StandaloneHTMLBuilder):
             if cell.kind == "slide":
                 slide = self.show(cell, section) if slides else self.show_goals(chapter)
                 slide.headline = escape(cell.about.get("headline", "")) or slide.headline or section
-                if slides:
-                    slides[-1].said += before
-                if cell.is_code:
-                    after, waiting = waiting, []
-                lists = of_tag("bullet_list", slide.shown)
-                slide.said = [each for each in after if each not in lists]
+                slide.place *= slide.place != slide.headline
+                slide.said, waiting = (waiting, []) if cell.is_code else (after, waiting)
+                for last in slides[-1:]:
+                    last.said += before
                 slides.append(slide)
             elif following and following.is_code and following.kind == "slide":
                 waiting = before + after  # it is about that
@@ -172,46 +163,41 @@ class Decks(StandaloneHTMLBuilder):
     def show(self, cell, section):
         """Return a figure, a box, a table, code, formulas or a list: the first that a cell has."""
         figures, tables = within(cell.blocks, nodes.figure), within(cell.blocks, nodes.table)
-        boxes = of_class("proof", cell.blocks) + of_class("warning", cell.blocks)
-        formulas, lists = of_tag("math_block", cell.blocks), of_tag("bullet_list", cell.blocks)
-        code = of_class("cell", cell.blocks)
+        boxes = of("proof", cell.blocks) + of("warning", cell.blocks)
+        formulas, lists = of("math_block", cell.blocks), of("bullet_list", cell.blocks)
+        code, (image, *_) = of("cell", cell.blocks), [*within(figures, nodes.image), {}]
         shown = figures[:1] or boxes[:1] or tables[:1] or code or formulas or lists[:1]
-        slide = SimpleNamespace(shown=shown, place=section, headline="")
-        content, style = shown, "plain"
-        images, captions = within(figures, nodes.image), within(figures, nodes.caption)
-        if not shown or (figures and not (captions and images[0].get("alt"))):
+        if not shown or (figures and not image.get("alt")):
             raise SphinxError(
-                f"{cell.name}: a slide needs a figure with a caption and an alt text (mystnb in the "
-                "cell's metadata), a box, a table, code, a formula or a list; or let it be notes"
+                f"{cell.name}: a slide needs a figure with an alt text (mystnb in the metadata), a "
+                "box, a table, code, a formula or a list; give it one, or the slide type notes"
             )
+        slide = SimpleNamespace(shown=shown, place=section, headline="")
+        numbers = self.fignumbers.get(shown[0].get("countertype", shown[0].tagname), {})
+        number = ".".join(map(str, numbers.get((*shown[0]["ids"], "")[0], ())))
+        content, style = shown, "plain"
         if figures:
-            path, number = Path(self.srcdir, images[0]["uri"]), self.number(figures[0], "figure")
-            shutil.copy(path, Path(self.outdir, "images"))
-            width, height = size_in_pixels(path)
+            width, height = size_in_pixels(Path(self.srcdir, image["uri"]))
             layout = cell.about.get("layout", "beside" if width / height < BESIDE else "")
-            picture = f'<img src="images/{path.name}" alt="{escape(images[0]["alt"])}"/>'
-            said = f'<p class="said">{self.html(captions[0].children)}</p>'
-            slide.body = f'<div class="drawn {layout}">{picture}\n{said}</div>'
+            self.post_process_images(shown[0])
+            said = f'<p class="said">{self.html(within(shown, nodes.caption)[0].children)}</p>'
+            slide.body = f'<div class="drawn {layout}">{self.html([image])}\n{said}</div>'
             slide.place += f" · {self.config.numfig_format['figure'] % number}"
             return slide
         if boxes:
             title, *content = shown[0].children
             slide.headline, style = self.html(title.children), "pitfall"
             if "realtype" in shown[0]:  # a theorem or a definition, its title in parentheses
-                kind = proof_word(shown[0]["realtype"].title())
-                number = self.number(shown[0], shown[0]["countertype"])
-                slide.headline, style = f"{kind} {number}. {slide.headline[1:-1]}", "statement"
+                kind, style = proof_word(shown[0]["realtype"].title()), "statement"
+                slide.headline = f"{kind} {number}. {slide.headline[1:-1]}"
         elif shown == formulas:
             lead = cell.blocks[cell.blocks.index(shown[0]) - 1]
-            content = of_tag("paragraph", [lead]) + shown
+            content = of("paragraph", [lead]) + shown
             for each in shown:  # no mark at its end: on a slide no sentence goes on behind it
                 latex = re.sub(r"(?<!\\)[.,;:]?\s*(\\end{\w+})?\s*$", r"\1", each.astext())
                 each.children = [nodes.Text(latex)]
         slide.body = f'<div class="middle"><div class="{style}">{self.html(content)}</div></div>'
         return slide
-
-    def number(self, node, kind):
-        return ".".join(map(str, self.fignumbers[kind][node["ids"][0]]))
 
     def html(self, parts):
         translator = self.create_translator(self.doctree, self)

@@ -1,7 +1,7 @@
-"""Make slides of the chapters: the cells of type *slide*, as Sphinx reads them.
+"""Make slides of the chapters, after `make book`: the cells of type *slide*, as Sphinx reads them.
 
-Run by `make slides`, after `make book`. Which cells are slides, and which text is for the speaker,
-stands in the notebooks, as `slideshow` metadata. No text is looked at: it may be in any language.
+Which cells are slides, and which text is for the speaker, stands in the notebooks, as `slideshow`
+metadata. No text is looked at: it may be in any language.
 """
 
 import shutil

@@ -11,7 +11,6 @@ from docutils import nodes
 from pages import size_in_pixels
 from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.errors import SphinxError
-from sphinx.writers.html5 import HTML5Translator
 from sphinx_proof.nodes import _ as proof_word
 from sphinxcontrib.katex import render_latex
 
@@ -64,30 +63,12 @@ def within(blocks, *kinds):
     return [node for block in blocks for node in block.findall() if isinstance(node, kinds)]
 
 
-def refers_to(names, block):
-    links = within([block], nodes.reference)
-    return any(link.get("refid", link.get("refuri", "").split("#")[-1]) in names for link in links)
-
-
-class Translator(HTML5Translator):
-    """Sphinx's own, without links, which lead nowhere, and sections, which would be slides."""
-
-    def visit_reference(self, node):
-        pass
-
-    depart_reference = visit_section = depart_section = visit_reference
-
-
 class Decks(StandaloneHTMLBuilder):
     """Writes the slides of each chapter, and the page that lists them."""
 
     name = "slides"
     search = add_permalinks = False
-    default_translator_class = Translator
     imgpath = "_images"
-
-    def get_outdated_docs(self):
-        return "all chapters"
 
     def write(self, *_):
         self.prepare_writing(set())
@@ -114,18 +95,21 @@ class Decks(StandaloneHTMLBuilder):
             if all(each.astext() in found for found in italics):  # a label, which begins a line
                 each["classes"].append("label")
         slides = self.make_slides(chapter)
-        numbers = [each.items() for each in self.env.toc_fignumbers.values()]
-        absent = {name for kind, names in itertools.chain(*numbers) if kind in NAMED
-                  for name in names}  # fmt: skip
-        for node in within([each for slide in slides for each in slide.shown], nodes.Element):
+        numbers = self.env.toc_fignumbers.values()
+        absent = {name for each in numbers for kind in NAMED for name in each.get(kind, ())}
+        for node in within(itertools.chain(*(slide.shown for slide in slides)), nodes.Element):
             absent.difference_update(node["ids"])
+        for link in self.doctree.findall(nodes.reference):
+            if link.get("refid", link.get("refuri", "").split("#")[-1]) in absent:
+                link["classes"].append("absent")
         html, notes = "", []
         for slide in slides:
-            said = [self.note(each) for each in slide.said if not refers_to(absent, each)]
+            said = [each for each in slide.said if each not in of("bullet_list", slide.shown)]
+            kept = [each for each in said if not of("absent", each.findall(nodes.reference))]
+            said = [self.html([each], is_note=True) for each in kept]
             said += [f"<p>{escape(image['alt'])}</p>" for image in within(slide.shown, nodes.image)]
             notes = said or notes[-1:]  # without any, what led to the slide was said last
-            level = "h2" if html else "h1"
-            html += SLIDE.format(level=level, notes="\n".join(notes), **vars(slide))
+            html += SLIDE.format(level=1 + bool(html), notes="\n".join(notes), **vars(slide))
         self.write_page(chapter.name, DECK, title=slides[0].headline, slides=html)
         return ENTRY.format(name=chapter.name, title=slides[0].headline, count=len(slides))
 
@@ -134,31 +118,28 @@ class Decks(StandaloneHTMLBuilder):
         path = Path(self.srcdir, self.env.doc2path(self.current_docname, base=False))
         slides, section, waiting = [], "", []
         for cell, following in itertools.pairwise([*read_cells(path, self.doctree), None]):
-            titles = [self.html(title.children) for title in of("title", cell.blocks)]
+            heads = [self.html(each.children) for each in of("title", cell.blocks)] or [section]
             blocks = cell.blocks if cell.kind != "skip" else []
             split = next((i for i, block in enumerate(blocks) if block.tagname == "title"), 0)
             before, after = list(find_said(blocks[:split])), list(find_said(blocks[split:]))
-            section = titles[0] if titles else section
+            if before:
+                slides[-1].said += before
             if cell.kind == "slide":
-                slide = self.show(cell, section) if slides else self.show_goals(chapter)
-                slide.headline = escape(cell.about.get("headline", "")) or slide.headline or section
+                slide = self.show(cell, heads[0]) if slides else self.show_goals(chapter, heads[0])
+                slide.headline = escape(cell.about.get("headline", "")) or slide.headline
                 slide.place *= slide.place != slide.headline
                 slide.said, waiting = (waiting, []) if cell.is_code else (after, waiting)
-                for last in slides[-1:]:
-                    last.said += before
                 slides.append(slide)
-            elif following and following.is_code and following.kind == "slide":
-                waiting = before + after  # it is about that
             else:
-                slides[-1].said += before + after
-            section = titles[-1] if titles else section
+                is_led_to = following and following.is_code and following.kind == "slide"
+                (waiting if is_led_to else slides[-1].said).extend(after)
+            section = heads[-1]
         return slides
 
-    def show_goals(self, chapter):
-        """Return what students can do afterwards."""
+    def show_goals(self, chapter, title):
         goals = "".join(f"<li>{escape(each['can'])}</li>" for each in chapter.about["objectives"])
         body = f'<p class="said">{escape(chapter.about["summary"])}</p>\n<ul>{goals}</ul>'
-        return SimpleNamespace(body=body, place=self.config.html_title, headline="", shown=[])
+        return SimpleNamespace(body=body, place=self.config.html_title, headline=title, shown=[])
 
     def show(self, cell, section):
         """Return a figure, a box, a table, code, formulas or a list: the first that a cell has."""
@@ -168,11 +149,9 @@ class Decks(StandaloneHTMLBuilder):
         code, (image, *_) = of("cell", cell.blocks), [*within(figures, nodes.image), {}]
         shown = figures[:1] or boxes[:1] or tables[:1] or code or formulas or lists[:1]
         if not shown or (figures and not image.get("alt")):
-            raise SphinxError(
-                f"{cell.name}: a slide needs a figure with an alt text (mystnb in the metadata), a "
-                "box, a table, code, a formula or a list; give it one, or the slide type notes"
-            )
-        slide = SimpleNamespace(shown=shown, place=section, headline="")
+            kinds = "a figure with an alt text, a box, a table, code, a formula or a list"
+            raise SphinxError(f"{cell.name}: a slide needs {kinds}; or give it the type notes")
+        slide = SimpleNamespace(shown=shown, place=section, headline=section)
         numbers = self.fignumbers.get(shown[0].get("countertype", shown[0].tagname), {})
         number = ".".join(map(str, numbers.get((*shown[0]["ids"], "")[0], ())))
         content, style = shown, "plain"
@@ -191,28 +170,27 @@ class Decks(StandaloneHTMLBuilder):
                 kind, style = proof_word(shown[0]["realtype"].title()), "statement"
                 slide.headline = f"{kind} {number}. {slide.headline[1:-1]}"
         elif shown == formulas:
-            lead = cell.blocks[cell.blocks.index(shown[0]) - 1]
-            content = of("paragraph", [lead]) + shown
+            lead = cell.blocks[: cell.blocks.index(shown[0])][-1:]
+            content = of("paragraph", lead) + shown
             for each in shown:  # no mark at its end: on a slide no sentence goes on behind it
                 latex = re.sub(r"(?<!\\)[.,;:]?\s*(\\end{\w+})?\s*$", r"\1", each.astext())
                 each.children = [nodes.Text(latex)]
         slide.body = f'<div class="middle"><div class="{style}">{self.html(content)}</div></div>'
         return slide
 
-    def html(self, parts):
+    def html(self, parts, is_note=False):
+        """Return HTML without links, which lead nowhere, and sections, which would be slides."""
+        whole = nodes.container("", *(part.deepcopy() for part in parts))
+        for node in within([whole], nodes.reference, nodes.section):
+            node.replace_self(node.children)
+        for node in within([whole], nodes.math, nodes.math_block) if is_note else ():
+            options = {"output": "mathml", "displayMode": node.tagname == "math_block"}
+            drawn = re.search("<math.*</math>", render_latex(node.astext(), options), re.S)[0]
+            node.replace_self(nodes.raw("", drawn, format="html"))  # it needs no style
         translator = self.create_translator(self.doctree, self)
-        for part in parts:
+        for part in whole.children:
             part.walkabout(translator)
         return "".join(translator.body).strip()
-
-    def note(self, part):
-        """Return HTML with formulas as MathML, which needs no style in the speaker's window."""
-        part = nodes.container("", part.deepcopy())
-        for math in within([part], nodes.math, nodes.math_block):
-            options = {"output": "mathml", "displayMode": math.tagname == "math_block"}
-            drawn = re.search("<math.*</math>", render_latex(math.astext(), options), re.S)[0]
-            math.replace_self(nodes.raw("", drawn, format="html"))
-        return self.html(part.children)
 
 
 def setup(app):

@@ -3,22 +3,17 @@
 HEAD = """<!DOCTYPE html>
 <html lang="{language}"><head><meta charset="utf-8"/>
 <meta name="viewport" content="width=device-width, initial-scale=1"/>
-<link rel="stylesheet" href="reveal/reveal.css"/>
-<link rel="stylesheet" href="_static/katex/katex.min.css"/>
-<link rel="stylesheet" href="slides.css"/><link rel="icon" href="_static/logo.svg"/>
+<link rel="icon" href="_static/logo.svg"/><link rel="stylesheet" href="reveal/reveal.css"/>
+<link rel="stylesheet" href="slides.css"/>
 """
 DECK = """<title>{title} – slides of {book}</title></head>
-<body><div class="reveal"><div class="slides">
-{slides}</div></div>
+<body><div class="reveal"><div class="slides">{slides}</div></div>
 <script src="reveal/reveal.js"></script><script src="reveal/notes.js"></script>
 <script>Reveal.initialize({{width: 1280, height: 720, margin: 0, hash: true, center: false,
 slideNumber: "c/t", transition: "none", plugins: [RevealNotes]}});</script></body></html>
 """
-# For print and for phones reveal.js lays out the section in its own way, not what is in it.
-SLIDE = """<section><div class="slide">
-<p class="where">{place}</p><{level}>{headline}</{level}>
-{body}</div>
-<aside class="notes">{notes}</aside></section>
+SLIDE = """<section><div class="slide"><p class="where">{place}</p><h{level}>{headline}</h{level}>
+{body}</div><aside class="notes">{notes}</aside></section>
 """
 CONTENTS = """<title>Slides of {book}</title></head>
 <body class="contents"><h1>Slides of {book}</h1><ol>{entries}</ol>

@@ -68,10 +68,10 @@ class Decks(StandaloneHTMLBuilder):
 
     name = "slides"
     search = add_permalinks = False
-    imgpath = "_images"
 
     def write(self, *_):
         self.prepare_writing(set())
+        self.imgpath = self.imagedir
         self.write_page("index", CONTENTS, entries="".join(map(self.write_deck, chapters())))
 
     def finish(self):

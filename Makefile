@@ -89,7 +89,7 @@ quizzes: .venv-quiz/ready ## make a QTI package of each chapter's quiz, in _buil
 
 slides: book $(REVEAL)/ready ## make slides of the chapters, in _build/slides
 	$(call stage,slides,see the cell that is named below) \
-	  $(BIN)/python -m tools slides _build/slides $(REVEAL)/node_modules/reveal.js
+	  $(BIN)/python -m tools slides $(REVEAL)/node_modules/reveal.js
 
 # PHRASE decides the class's data. It is kept in course/class-phrase.txt; without one a random one is.
 assignments: .venv-course/ready ## make the students' assignments (PHRASE="known to you alone")

@@ -113,7 +113,7 @@ def close_fold(translator, node):
 
 def list_pages(app, exception):
     """List the pages for crawlers."""
-    if exception:
+    if exception or app.builder.name != "html":
         return
     base = app.config.html_baseurl
     pages = "".join(

@@ -1,26 +1,28 @@
-"""The slides that `make slides` makes, read from their files."""
+"""The slides that `make slides` makes, read from their files, in whatever language they are."""
 
 import json
 import re
+from types import SimpleNamespace
 
 import pytest
 from bs4 import BeautifulSoup
 
-from course.chapters import ROOT, chapters
+from course.chapters import ROOT, by_name, chapters
 
 CHAPTERS = [chapter.name for chapter in chapters()]
-
 SLIDES = ROOT / "_build/slides"
-KINDS = {"slide", "notes", "skip"}
 
 
-def cells(name):
-    text = (ROOT / f"book/{name}.ipynb").read_text(encoding="utf-8")
-    return json.loads(text)["cells"]
+def soup(path):
+    return BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
 
 
-def kind(cell):
-    return cell["metadata"]["slideshow"]["slide_type"]
+def plain(element):
+    """Text without formulas, which look different in notes."""
+    element = BeautifulSoup(str(element), "html.parser")
+    for formula in element.select(".math, math"):
+        formula.decompose()
+    return " ".join(element.get_text().split())
 
 
 @pytest.fixture(params=CHAPTERS)
@@ -29,8 +31,22 @@ def name(request):
 
 
 @pytest.fixture
+def cells(name):
+    """Return the chapter's cells, each with what a failure calls it."""
+    found = json.loads((ROOT / f"book/{name}.ipynb").read_text(encoding="utf-8"))["cells"]
+    for i, cell in enumerate(found):
+        cell["name"] = f"{name}.ipynb, cell {i} ({''.join(cell['source'][:1]).strip()})"
+    return found
+
+
+@pytest.fixture
+def shown(cells):
+    return [cell for cell in cells if kind(cell) == "slide"]
+
+
+@pytest.fixture
 def deck(name):
-    return BeautifulSoup((SLIDES / f"{name}.html").read_text(encoding="utf-8"), "html.parser")
+    return soup(SLIDES / f"{name}.html")
 
 
 @pytest.fixture
@@ -38,47 +54,64 @@ def slides(deck):
     return deck.select(".slides > section")
 
 
+@pytest.fixture
+def page(name):
+    return soup(ROOT / f"_build/html/book/{name}.html")
+
+
+@pytest.fixture
+def builder(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "book/_ext")
+    return pytest.importorskip("tools.slides.builder")
+
+
+def kind(cell):
+    return cell["metadata"].get("slideshow", {}).get("slide_type")
+
+
+def headline_of(slide):
+    return slide.find(["h1", "h2"]).get_text()
+
+
 def test_there_are_slides_of_each_chapter_and_a_page_that_lists_them():
     assert sorted(path.stem for path in SLIDES.glob("[0-9]*.html")) == CHAPTERS
-    index = BeautifulSoup((SLIDES / "index.html").read_text(encoding="utf-8"), "html.parser")
+    index = soup(SLIDES / "index.html")
     assert [link["href"] for link in index.select("li a")] == [f"{name}.html" for name in CHAPTERS]
 
 
-def test_every_cell_says_whether_it_is_a_slide_and_each_such_cell_is_one(name, slides):
-    assert {kind(cell) for cell in cells(name)} == KINDS
-    for cell in cells(name):
-        more = {"headline"} if kind(cell) == "slide" else set()
-        assert set(cell["metadata"]["slideshow"]) - more == {"slide_type"}
-    assert len(slides) == sum(kind(cell) == "slide" for cell in cells(name))
+def test_every_cell_says_whether_it_is_a_slide_and_each_such_cell_is_one(cells, shown, slides):
+    for cell in cells:
+        about = {"slide_type": None, **cell["metadata"].get("slideshow", {})}
+        assert about["slide_type"] in ("slide", "notes", "skip"), (
+            f"{cell['name']}: give it a slide type: slide, notes or skip"
+        )
+        more = {"headline", "layout"} if kind(cell) == "slide" else set()
+        assert set(about) <= {"slide_type"} | more, f"{cell['name']}: only a slide has more"
+    assert len(slides) == len(shown)
     assert 12 <= len(slides) <= 25
 
 
-def test_key_figures_are_shown_in_their_order_with_their_alt_text(name, deck, slides):
-    about = [
-        cell["metadata"]["mystnb"]
-        for cell in cells(name)
-        if kind(cell) == "slide" and "mystnb" in cell["metadata"]
-    ]
-    figures = [each for each in about if "figure" in each]
-    assert len(figures) >= 8
-    shown = [image.get("alt") for image in deck.select(".slides img")]
-    assert shown == [" ".join(each["image"]["alt"].split()) for each in figures]
-    for slide in slides:
-        assert len(slide.select("img")) <= 1  # one idea
+def test_a_slide_of_a_figure_shows_it_and_its_alt_text_is_said(shown, slides):
+    figures = 0
+    for cell, slide in zip(shown, slides, strict=True):
+        about = cell["metadata"].get("mystnb", {})
+        images = [image["alt"] for image in slide.select("img")]
+        alt = [" ".join(about["image"]["alt"].split())] if "figure" in about else []
+        assert images == alt, f"{cell['name']}: mend the alt text in its metadata, mystnb.image.alt"
+        notes = [note.get_text() for note in slide.select("aside > p")]
+        assert not alt or notes[-1] == alt[0], f"{cell['name']}: its alt text is not in the notes"
+        figures += len(alt)
+    assert figures >= 8
 
 
-def test_each_slide_has_a_headline_something_to_show_and_notes(slides):
-    for i, slide in enumerate(slides):
-        headline = slide.find(["h1", "h2"]).get_text(" ", strip=True)
-        assert 3 <= len(headline) <= 95, headline
+def test_each_slide_has_a_headline_something_to_show_and_notes(shown, slides):
+    for cell, slide in zip(shown, slides, strict=True):
+        assert 3 <= len(headline_of(slide)) <= 95, f"{cell['name']}: shorten its headline"
         (notes,) = slide.select(":scope > aside.notes")
-        assert len(notes.get_text().split()) >= 15, headline
+        assert len(notes.get_text().split()) >= 15, f"{cell['name']}: nothing is said of it"
         assert not notes.select(".katex"), "needs a style that the speaker's window has not"
-        if i:
-            shown = "img, .statement, .pitfall, table, div.math, pre, ul"
-            assert slide.select_one(f".slide > .middle > :is({shown}), .slide > .drawn > img"), (
-                headline
-            )
+        something = ".drawn > img, .statement, .pitfall, .plain :is(table, .math, pre, ul), .said"
+        assert slide.select_one(f".slide :is({something})"), f"{cell['name']}: shows nothing"
 
 
 def test_a_slide_is_one_section(deck):
@@ -86,71 +119,71 @@ def test_a_slide_is_one_section(deck):
     assert not deck.select("section section")
 
 
-def test_each_headline_says_something_of_its_own(name, slides):
-    headlines = [slide.find(["h1", "h2"]).get_text(" ", strip=True) for slide in slides]
+def test_each_headline_says_something_of_its_own(shown, slides):
+    headlines = [headline_of(slide) for slide in slides]
     assert len(set(headlines)) == len(headlines)
-    assert headlines[-1] == "Summary"
-    assert slides[-1].select_one(".middle > ul")  # not a formula of what follows in its cell
-    questions = [headline for headline in headlines[1:] if headline.endswith("?")]
-    assert not questions, "a title of a section; give the cell a headline"
-    for cell in cells(name):
+    for cell, slide in zip(shown, slides, strict=True):
         given = cell["metadata"]["slideshow"].get("headline")
-        if given is not None:
-            assert given in headlines
-            assert "$" not in given
-            assert "`" not in given
+        assert given in (None, headline_of(slide)), cell["name"]
+        assert not set(given or "") & set("$`"), f"{cell['name']}: no markup in a headline"
+        section = slide.select_one(".where").get_text().split(" · ")[0]
+        assert section != headline_of(slide), (
+            f"{cell['name']}: has its section's title; say what is seen in slideshow.headline"
+        )
+    assert slides[-1].select_one(".plain > ul")  # the summary, under its own title
+    assert not slides[-1].select_one(".where").get_text()
 
 
-def test_what_is_said_is_on_a_slide(deck, slides):
-    """Figures and formulas that are named by number, in text or notes, are shown in the deck."""
-    for formula in deck.find_all(["annotation", "pre"]):
-        formula.decompose()
-    figures = re.findall(r"Fig\. [\d.]+\d", " ".join(map(place_of, slides[1:])))
+def test_the_title_says_what_one_can_do_afterwards(name, slides):
+    about = by_name(name).about
+    goals = [goal.get_text() for goal in slides[0].select(".slide > ul > li")]
+    assert goals == [goal["can"] for goal in about["objectives"]]
+    assert slides[0].select_one(".slide > .said").get_text() == about["summary"]
+
+
+def test_what_is_named_by_number_is_on_a_slide(deck, slides):
+    places = [slide.select_one(".where").get_text().split(" · ") for slide in slides]
+    figures = [place[1] for place in places if len(place) == 2]
     assert len(figures) == len(set(figures)) == len(deck.select(".slides img"))
+    named = {name.get_text() for name in deck.select(".std-numref")}
+    assert named
+    assert named <= set(figures)
     formulas = {number.get_text() for number in deck.select(".eqno")}
-    for slide in slides:
-        text = slide.get_text()
-        assert set(re.findall(r"Fig\. [\d.]+\d", text)) <= set(figures)
-        assert set(re.findall(r"\(\d\.\d+\)", text)) <= formulas
+    for formula in deck.find_all(["annotation", "pre", "math"]):
+        formula.decompose()
+    assert set(re.findall(r"\(\d\.\d+\)", deck.get_text())) <= formulas
 
 
-def place_of(slide):
-    return place.get_text() if (place := slide.select_one(".where")) else ""
+def test_nothing_is_said_of_exercises_and_the_quiz(page, deck):
+    said = [plain(note) for note in deck.select("aside.notes > *")]
+    apart = page.select(".exercise p, .solution p, .quiz p, .quiz details")
+    assert len(apart) > 10
+    for text in map(plain, apart):
+        assert text not in said
 
 
-def test_notes_are_for_the_speaker_and_not_about_the_notebook(deck, slides):
-    about_cells = (
-        r"\b(?:next|last) cell\b|\bcells? (?:just )?above\b|[Tt]able below|Where a cell"
-        r"|\bprinted\b|\bthis page\b|\bnotebook\b|Not quite|Open a choice|Your answer"
-    )
-    for slide in slides:
-        assert not re.findall(about_cells, slide.get_text()), slide.h2
-        for note in slide.select("aside > p"):
-            assert note.get_text().strip()
-    assert not deck.select("aside.notes .quiz")
-    assert "A column of ones gives the read-out its intercept" not in deck.get_text()
+def test_the_proof_of_a_theorem_is_among_its_notes(page, slides):
+    proofs = [plain(proof) for proof in page.select(".proof:not(.theorem, .definition) > p")]
+    stated = [slide for slide in slides if slide.select(".statement")]
+    assert proofs
+    assert set(proofs) <= {plain(note) for slide in stated for note in slide.aside("p")}
 
 
-def test_the_proof_of_a_theorem_is_among_its_notes(slides):
-    for slide in slides:
-        if slide.h2 and slide.h2.get_text().startswith("Theorem"):
-            assert "Proof. " in slide.aside.get_text()
-
-
-def test_a_pitfall_is_three_lines_and_a_formula_has_few_words_before_it(slides):
-    for slide in slides:
-        for pitfall in slide.select(".pitfall"):
-            begins = [line.em.get_text() for line in pitfall.select("p")]
-            assert begins == ["As written:", "Symptom:", "The property that catches it:"]
-        if slide.select_one(".middle > div.math") and (lead := slide.select_one(".middle > p")):
-            for formula in lead.select(".math"):
-                formula.replace_with("x")
-            assert len(lead.get_text().split()) <= 50
+def test_each_part_of_a_pitfall_begins_a_line(slides):
+    labels = [
+        [label.get_text() for label in pitfall.select("em.label")]
+        for slide in slides
+        for pitfall in slide.select(".pitfall")
+    ]
+    assert labels
+    for found in labels:
+        assert len(found) == 3
+        assert found == labels[0]
 
 
 def test_a_formula_that_stands_alone_ends_in_no_mark_of_a_sentence():
     texts = [(SLIDES / f"{name}.html").read_text(encoding="utf-8") for name in CHAPTERS]
-    alone = BeautifulSoup("".join(texts), "html.parser").select(".middle > .math")
+    alone = BeautifulSoup("".join(texts), "html.parser").select(".plain > .math")
     ends = [drawn.get_text().strip("\u200b \n")[-1] for drawn in alone]
     assert len(ends) > 10
     assert not set(ends) & set(".,:;")
@@ -159,8 +192,7 @@ def test_a_formula_that_stands_alone_ends_in_no_mark_of_a_sentence():
 def test_formulas_are_rendered_and_no_markup_is_raw(deck):
     assert not deck.select(".katex-error, .problematic")
     for formula in deck.select(".slides .math"):
-        if not formula.find_parent("aside"):
-            assert formula.select_one(".katex-html")
+        assert formula.select_one(".katex-html")
     for code in deck.find_all(["pre", "code", "annotation"]):
         code.decompose()
     raw = r"\$[^$\n]+\$|\{(?:ref|numref|eq|cite|prf)[\w:]*\}|:::|\\\("
@@ -171,8 +203,28 @@ def test_formulas_are_rendered_and_no_markup_is_raw(deck):
 def test_nothing_is_asked_of_another_host_and_all_that_is_asked_is_there(name):
     page = (SLIDES / f"{name}.html").read_text(encoding="utf-8")
     asked = re.findall(r'<(?:link|script|img|iframe|source)\b[^>]*?(?:href|src)="([^"]+)"', page)
-    assert {"reveal.js", "reveal.css", "notes.js", "slides.css"} <= set(asked)
+    assert {"reveal/reveal.js", "reveal/reveal.css", "reveal/notes.js", "slides.css"} <= set(asked)
     assert all((SLIDES / path).is_file() for path in asked), asked
-    for style in SLIDES.rglob("*.css"):
+    styles = [SLIDES / "slides.css", *SLIDES.rglob("reveal.css"), *SLIDES.rglob("katex.min.css")]
+    assert len(styles) == 3
+    for style in styles:
         for path in re.findall(r"url\(['\"]?([^'\")]+)", style.read_text(encoding="utf-8")):
             assert path.startswith("data:") or (style.parent / path).is_file(), (style, path)
+
+
+def test_a_cell_without_a_slide_type_is_refused_by_name(builder, tmp_path):
+    cell = {"cell_type": "markdown", "metadata": {"slideshow": {}}, "source": ["# One\n", "two"]}
+    path = tmp_path / "09-new.ipynb"
+    path.write_text(json.dumps({"cells": [cell]}), encoding="utf-8")
+    told = r"^09-new\.ipynb, cell 0 \(# One\): .*slide type"
+    with pytest.raises(builder.SphinxError, match=told):
+        list(builder.read_cells(path, builder.nodes.section()))
+
+
+@pytest.mark.parametrize("alt", [None, ""])
+def test_a_slide_without_content_or_alt_text_is_refused_by_name(builder, alt):
+    figure = builder.nodes.figure("", builder.nodes.image(uri="a.svg", alt=alt))
+    blocks = [] if alt is None else [figure]
+    cell = SimpleNamespace(name="09-new.ipynb, cell 3", blocks=blocks, is_code=True, about={})
+    with pytest.raises(builder.SphinxError, match=r"^09-new\.ipynb, cell 3: .*alt text.*notes$"):
+        builder.Decks.show(None, cell, "")

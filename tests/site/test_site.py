@@ -24,7 +24,9 @@ from tests.quiz_words import words, words_of_source
 
 SITE = ROOT / "_build" / "html"
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-PAGES = [TOC["root"], *(entry["file"] for part in TOC["parts"] for entry in part["chapters"])]
+LISTED = [entry for part in TOC["parts"] for entry in part["chapters"]]
+BELOW = [entry for listed in LISTED for entry in listed.get("sections", [])]  # in no contents
+PAGES = [TOC["root"], *(entry["file"] for entry in [*LISTED, *BELOW])]
 CHAPTERS = [page for page in PAGES if re.search(r"/\d\d-", page)]
 
 

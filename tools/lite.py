@@ -102,9 +102,11 @@ def build(output, pyodide, room):
     settings["litePluginSettings"][PYODIDE_KERNEL_PLUGIN_ID] = kernel
     config = {"jupyter-lite-schema-version": 0, "jupyter-config-data": settings}
     (room / "jupyter-lite.json").write_text(json.dumps(config), "utf-8")
-    # The names of the chapters are long; when they were built says nothing.
-    browser = {"@jupyterlab/filebrowser-extension:browser": {"showLastModifiedColumn": False}}
-    (room / "overrides.json").write_text(json.dumps(browser), "utf-8")
+    overrides = {  # the chapters' names are long, their dates say nothing; find searches all cells
+        "@jupyterlab/filebrowser-extension:browser": {"showLastModifiedColumn": False},
+        "@jupyterlab/notebook-extension:tracker": {"windowingMode": "defer"},
+    }
+    (room / "overrides.json").write_text(json.dumps(overrides), "utf-8")
 
     lite = [sys.executable, "-m", "jupyterlite_core", "build", "--apps", "lab"]
     smaller = ["--no-sourcemaps", "--no-unused-shared-packages"]

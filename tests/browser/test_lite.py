@@ -1,7 +1,7 @@
 """The book that runs in the browser: its files, and its page. Run after `make lite`.
 
-Pyodide is not part of these tests, `make test-lite` plays it: a few lines stand in for it, which ask
-for attnbook's wheel as Pyodide does and then let the kernel wait for ever.
+Pyodide is not part of these tests, `make test-lite` plays it: a few lines stand in for it, which
+ask for attnbook's wheel as Pyodide does and then let the kernel wait for ever.
 """
 
 import hashlib
@@ -81,7 +81,8 @@ def test_the_wheel_holds_todays_package_and_is_loaded_before_the_first_cell():
     *needs, url = kernel_settings(SITE)["loadPyodideOptions"]["packages"]
     assert needs == ["numpy", "matplotlib"]
     wheel = SITE / f"lite/pypi/attnbook-{attnbook.__version__}-py3-none-any.whl"
-    workers = list((SITE / "lite" / KERNEL / "static").glob("*.worker.*.js"))
+    scripts = (SITE / "lite" / KERNEL / "static").glob("*.js")
+    workers = [path for path in scripts if "importScripts" in path.read_text(encoding="utf-8")]
     assert workers
     for worker in workers:  # the URL is relative to the worker that loads it
         assert Path(os.path.normpath(worker.parent / url)) == wheel

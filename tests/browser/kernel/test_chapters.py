@@ -24,7 +24,9 @@ RUN_ALL = """async () => {
 }"""
 CELLS = """() => [...jupyterapp.shell.currentWidget.content.model.cells]
   .filter((cell) => cell.type === 'code').map((cell) => ({
-    ran: cell.executionCount && cell.executionState === 'idle', outputs: cell.outputs.toJSON() }))"""
+    ran: cell.executionCount && cell.executionState === 'idle',
+    outputs: cell.outputs.toJSON(),
+  }))"""
 FINISHED = f"""() => {{
   const cells = ({CELLS})();
   return cells.every((cell) => cell.ran)

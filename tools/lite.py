@@ -104,7 +104,7 @@ def build(output, pyodide, room):
     (room / "jupyter-lite.json").write_text(json.dumps(config), "utf-8")
     overrides = {  # the chapters' names are long, their dates say nothing; find searches all cells
         "@jupyterlab/filebrowser-extension:browser": {"showLastModifiedColumn": False},
-        "@jupyterlab/notebook-extension:tracker": {"windowingMode": "defer"},
+        "@jupyterlab/notebook-extension:tracker": {"windowingMode": "none"},
     }
     (room / "overrides.json").write_text(json.dumps(overrides), "utf-8")
 

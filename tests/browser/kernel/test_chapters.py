@@ -52,11 +52,11 @@ def played(chromium, address, notebook):
 
 
 def shown(outputs):
-    """Return what a cell prints, errors that are meant included; its other outputs; its figures.
+    """Return what a cell prints, errors that are meant included, and all else that it shows.
 
     How a figure is drawn depends on Matplotlib's version. So only its being there counts.
     """
-    printed, others, figures = "", [], []
+    printed, others = "", []
     for out in outputs:
         if out["output_type"] == "stream":
             printed += "".join(out["text"])
@@ -64,9 +64,8 @@ def shown(outputs):
             printed += "\n".join(out["traceback"]) + "\n"
         else:
             data = {kind: "".join(text) for kind, text in out["data"].items()}
-            figures += ["a figure"] if data.pop("image/svg+xml", None) else []
-            others.append(data)
-    return re.sub(r"\x1b\[[\d;]*m", "", printed), others, figures
+            others.append({kind: "<svg" in text or text for kind, text in data.items()})
+    return re.sub(r"\x1b\[[\d;]*m", "", printed), others
 
 
 def complaints(chapter, stored, cells):
@@ -76,17 +75,14 @@ def complaints(chapter, stored, cells):
         raised = [out for out in cell["outputs"] if out["output_type"] == "error"]
         if raised or not cell["ran"]:
             what = "does not come to its end in the browser's kernel"
-            for out in raised:
-                what = f"raises {out['ename']} in the browser's kernel: {out['evalue']}"
+            if raised:
+                error, _, text = shown(raised)[0].strip().splitlines()[-1].partition(": ")
+                what = f"raises {error} in the browser's kernel: {text}"
             yield f"{where} {what}. To do: mend it for that Python"
             return  # what waits after an error is dropped
-        pairs = zip(
-            ("prints", "shows", "draws"),
-            shown(cell["outputs"]),
-            shown(before["outputs"]),
-            strict=True,
-        )
-        for does, now, then in pairs:
+        for does, now, then in zip(
+            ("prints", "shows"), shown(cell["outputs"]), shown(before["outputs"]), strict=True
+        ):
             if now != then:
                 yield (
                     f"{where} {does} {now!r} in the browser's kernel, but {then!r} is stored."

@@ -1,6 +1,5 @@
 """The slides that `make slides` makes, read from their files, in whatever language they are."""
 
-import importlib
 import json
 import re
 from types import SimpleNamespace
@@ -9,6 +8,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from course.chapters import ROOT, by_name, chapters
+from tools.slides import builder
 
 CHAPTERS = [chapter.name for chapter in chapters()]
 SLIDES = ROOT / "_build/slides"
@@ -58,12 +58,6 @@ def slides(deck):
 @pytest.fixture
 def page(name):
     return soup(ROOT / f"_build/html/book/{name}.html")
-
-
-@pytest.fixture
-def builder(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / "book/_ext")
-    return importlib.import_module("slides")
 
 
 def kind(cell):
@@ -217,7 +211,7 @@ def test_nothing_is_asked_of_another_host_and_all_that_is_asked_is_there(name):
             assert path.startswith("data:") or (style.parent / path).is_file(), (style, path)
 
 
-def test_a_cell_without_a_slide_type_is_refused_by_name(builder, tmp_path):
+def test_a_cell_without_a_slide_type_is_refused_by_name(tmp_path):
     cell = {"cell_type": "markdown", "metadata": {"slideshow": {}}, "source": ["# One\n", "two"]}
     path = tmp_path / "09-new.ipynb"
     path.write_text(json.dumps({"cells": [cell]}), encoding="utf-8")
@@ -227,7 +221,7 @@ def test_a_cell_without_a_slide_type_is_refused_by_name(builder, tmp_path):
 
 
 @pytest.mark.parametrize("alt", [None, ""])
-def test_a_slide_without_content_or_alt_text_is_refused_by_name(builder, alt):
+def test_a_slide_without_content_or_alt_text_is_refused_by_name(alt):
     figure = builder.nodes.figure("", builder.nodes.image(uri="a.svg", alt=alt))
     blocks = [] if alt is None else [figure]
     cell = SimpleNamespace(name="09-new.ipynb, cell 3", blocks=blocks, is_code=True, about={})

@@ -8,24 +8,19 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from docutils import nodes
-from pages import size_in_pixels
-from slides_template import CONTENTS, DECK, ENTRY, HEAD, SLIDE
 from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.errors import SphinxError
+from sphinx.util.images import get_image_size
 from sphinx_proof.nodes import _ as proof_word
 from sphinxcontrib.katex import render_latex
 
 from course.chapters import chapters
+from tools.slides.template import CONTENTS, DECK, ENTRY, HEAD, SLIDE
 
-BESIDE = (
-    1.62  # a picture less wide than this, for its height, has its text beside it
-)
+BESIDE = 1.62  # a picture less wide than this, for its height, has its text beside it
 LISTS = ("bullet_list", "enumerated_list", "definition_list")
 SAID = ("paragraph", "math_block", "block_quote", *LISTS)
-NAMED = (
-    "figure",
-    "displaymath",
-)  # by number: of those that no slide shows, nothing is said
+NAMED = ("figure", "displaymath")  # by number: of those that no slide shows, nothing is said
 
 
 def read_cells(path, doctree):
@@ -33,18 +28,13 @@ def read_cells(path, doctree):
     found = list(find_blocks(doctree))
     for i, cell in enumerate(json.loads(path.read_text(encoding="utf-8"))["cells"]):
         name = f"{path.name}, cell {i} ({''.join(cell['source'][:1]).strip()})"
-        about, is_code = (
-            cell["metadata"].get("slideshow", {}),
-            cell["cell_type"] == "code",
-        )
+        about, is_code = cell["metadata"].get("slideshow", {}), cell["cell_type"] == "code"
         kind = about.get("slide_type")
         blocks = [block for block in found if block.line // 10_000 - 1 == i]
         if kind not in ("slide", "notes", "skip"):
             raise SphinxError(f"{name}: give it a slide type: slide, notes or skip")
         if blocks or kind == "slide":
-            yield SimpleNamespace(
-                name=name, about=about, kind=kind, is_code=is_code, blocks=blocks
-            )
+            yield SimpleNamespace(name=name, about=about, kind=kind, is_code=is_code, blocks=blocks)
 
 
 def find_blocks(element):
@@ -61,26 +51,16 @@ def find_said(blocks):
     for block in blocks:
         if block.tagname in SAID:
             yield block
-        elif (
-            block.tagname in ("proof_node", "admonition")
-            and "warning" not in block["classes"]
-        ):
+        elif block.tagname in ("proof_node", "admonition") and "warning" not in block["classes"]:
             yield from find_said(block.children)
 
 
 def of(kind, blocks):
-    return [
-        each for each in blocks if kind in (each.tagname, *each.get("classes", ()))
-    ]
+    return [each for each in blocks if kind in (each.tagname, *each.get("classes", ()))]
 
 
 def within(blocks, *kinds):
-    return [
-        node
-        for block in blocks
-        for node in block.findall()
-        if isinstance(node, kinds)
-    ]
+    return [node for block in blocks for node in block.findall() if isinstance(node, kinds)]
 
 
 class Decks(StandaloneHTMLBuilder):
@@ -92,9 +72,7 @@ class Decks(StandaloneHTMLBuilder):
     def write(self, *_):
         self.prepare_writing(set())
         self.imgpath = self.imagedir
-        self.write_page(
-            "index", CONTENTS, entries="".join(map(self.write_deck, chapters()))
-        )
+        self.write_page("index", CONTENTS, entries="".join(map(self.write_deck, chapters())))
 
     def finish(self):
         self.copy_static_files()  # fonts
@@ -112,170 +90,90 @@ class Decks(StandaloneHTMLBuilder):
         self.doctree = self.env.get_and_resolve_doctree(self.current_docname, self)
         self.doctree.settings = self.docsettings
         pitfalls = of("warning", self.doctree.findall(nodes.admonition))
-        italics = [
-            {each.astext() for each in within([box], nodes.emphasis)}
-            for box in pitfalls
-        ]
+        italics = [{each.astext() for each in within([box], nodes.emphasis)} for box in pitfalls]
         for each in within(pitfalls, nodes.emphasis):
-            if all(
-                each.astext() in found for found in italics
-            ):  # a label, which begins a line
+            if all(each.astext() in found for found in italics):  # a label, which begins a line
                 each["classes"].append("label")
         slides = self.make_slides(chapter)
         numbers = self.env.toc_fignumbers.values()
-        absent = {
-            name
-            for each in numbers
-            for kind in NAMED
-            for name in each.get(kind, ())
-        }
-        for node in within(
-            itertools.chain(*(slide.shown for slide in slides)), nodes.Element
-        ):
+        absent = {name for each in numbers for kind in NAMED for name in each.get(kind, ())}
+        for node in within(itertools.chain(*(slide.shown for slide in slides)), nodes.Element):
             absent.difference_update(node["ids"])
         for link in self.doctree.findall(nodes.reference):
             if link.get("refid", link.get("refuri", "").split("#")[-1]) in absent:
                 link["classes"].append("absent")
         html, notes = "", []
         for slide in slides:
-            said = [
-                each
-                for each in slide.said
-                if each not in of("bullet_list", slide.shown)
-            ]
-            kept = [
-                each
-                for each in said
-                if not of("absent", each.findall(nodes.reference))
-            ]
+            said = [each for each in slide.said if each not in of("bullet_list", slide.shown)]
+            kept = [each for each in said if not of("absent", each.findall(nodes.reference))]
             said = [self.html([each], is_note=True) for each in kept]
-            said += [
-                f"<p>{escape(image['alt'])}</p>"
-                for image in within(slide.shown, nodes.image)
-            ]
-            notes = (
-                said or notes[-1:]
-            )  # without any, what led to the slide was said last
-            html += SLIDE.format(
-                level=1 + bool(html), notes="\n".join(notes), **vars(slide)
-            )
+            said += [f"<p>{escape(image['alt'])}</p>" for image in within(slide.shown, nodes.image)]
+            notes = said or notes[-1:]  # without any, what led to the slide was said last
+            html += SLIDE.format(level=1 + bool(html), notes="\n".join(notes), **vars(slide))
         self.write_page(chapter.name, DECK, title=slides[0].headline, slides=html)
-        return ENTRY.format(
-            name=chapter.name, title=slides[0].headline, count=len(slides)
-        )
+        return ENTRY.format(name=chapter.name, title=slides[0].headline, count=len(slides))
 
     def make_slides(self, chapter):
         """Make the slides, and give each what is said of it."""
-        path = Path(
-            self.srcdir, self.env.doc2path(self.current_docname, base=False)
-        )
+        path = Path(self.srcdir, self.env.doc2path(self.current_docname, base=False))
         slides, section, waiting = [], "", []
-        for cell, following in itertools.pairwise(
-            [*read_cells(path, self.doctree), None]
-        ):
-            heads = [
-                self.html(each.children) for each in of("title", cell.blocks)
-            ] or [section]
+        for cell, following in itertools.pairwise([*read_cells(path, self.doctree), None]):
+            heads = [self.html(each.children) for each in of("title", cell.blocks)] or [section]
             blocks = cell.blocks if cell.kind != "skip" else []
-            split = next(
-                (i for i, block in enumerate(blocks) if block.tagname == "title"), 0
-            )
-            before, after = (
-                list(find_said(blocks[:split])),
-                list(find_said(blocks[split:])),
-            )
+            split = next((i for i, block in enumerate(blocks) if block.tagname == "title"), 0)
+            before, after = list(find_said(blocks[:split])), list(find_said(blocks[split:]))
             if before:
                 slides[-1].said += before
             if cell.kind == "slide":
-                slide = (
-                    self.show(cell, heads[0])
-                    if slides
-                    else self.show_goals(chapter, heads[0])
-                )
-                slide.headline = (
-                    escape(cell.about.get("headline", "")) or slide.headline
-                )
+                slide = self.show(cell, heads[0]) if slides else self.show_goals(chapter, heads[0])
+                slide.headline = escape(cell.about.get("headline", "")) or slide.headline
                 slide.place *= slide.place != slide.headline
-                slide.said, waiting = (
-                    (waiting, []) if cell.is_code else (after, waiting)
-                )
+                slide.said, waiting = (waiting, []) if cell.is_code else (after, waiting)
                 slides.append(slide)
             else:
-                is_led_to = (
-                    following and following.is_code and following.kind == "slide"
-                )
+                is_led_to = following and following.is_code and following.kind == "slide"
                 (waiting if is_led_to else slides[-1].said).extend(after)
             section = heads[-1]
         return slides
 
     def show_goals(self, chapter, title):
-        goals = "".join(
-            f"<li>{escape(each['can'])}</li>"
-            for each in chapter.about["objectives"]
-        )
+        goals = "".join(f"<li>{escape(each['can'])}</li>" for each in chapter.about["objectives"])
         body = f'<p class="said">{escape(chapter.about["summary"])}</p>\n<ul>{goals}</ul>'
-        return SimpleNamespace(
-            body=body, place=self.config.html_title, headline=title, shown=[]
-        )
+        return SimpleNamespace(body=body, place=self.config.html_title, headline=title, shown=[])
 
     def show(self, cell, section):
         """Return a figure, a box, a table, code, formulas or a list: the first that a cell has."""
-        figures, tables = (
-            within(cell.blocks, nodes.figure),
-            within(cell.blocks, nodes.table),
-        )
+        figures, tables = within(cell.blocks, nodes.figure), within(cell.blocks, nodes.table)
         boxes = of("proof", cell.blocks) + of("warning", cell.blocks)
-        formulas, lists = (
-            of("math_block", cell.blocks),
-            of("bullet_list", cell.blocks),
-        )
-        code, (image, *_) = (
-            of("cell", cell.blocks),
-            [*within(figures, nodes.image), {}],
-        )
-        shown = (
-            figures[:1] or boxes[:1] or tables[:1] or code or formulas or lists[:1]
-        )
+        formulas, lists = of("math_block", cell.blocks), of("bullet_list", cell.blocks)
+        code, (image, *_) = of("cell", cell.blocks), [*within(figures, nodes.image), {}]
+        shown = figures[:1] or boxes[:1] or tables[:1] or code or formulas or lists[:1]
         if not shown or (figures and not image.get("alt")):
             kinds = "a figure with an alt text, a box, a table, code, a formula or a list"
-            raise SphinxError(
-                f"{cell.name}: a slide needs {kinds}; or give it the type notes"
-            )
+            raise SphinxError(f"{cell.name}: a slide needs {kinds}; or give it the type notes")
         slide = SimpleNamespace(shown=shown, place=section, headline=section)
-        numbers = self.fignumbers.get(
-            shown[0].get("countertype", shown[0].tagname), {}
-        )
+        numbers = self.fignumbers.get(shown[0].get("countertype", shown[0].tagname), {})
         number = ".".join(map(str, numbers.get((*shown[0]["ids"], "")[0], ())))
         content, style = shown, "plain"
         if figures:
-            width, height = size_in_pixels(Path(self.srcdir, image["uri"]))
-            layout = cell.about.get(
-                "layout", "beside" if width / height < BESIDE else ""
-            )
+            width, height = get_image_size(Path(self.srcdir, image["uri"]))
+            layout = cell.about.get("layout", "beside" if width / height < BESIDE else "")
             self.post_process_images(shown[0])
             said = f'<p class="said">{self.html(within(shown, nodes.caption)[0].children)}</p>'
-            slide.body = (
-                f'<div class="drawn {layout}">{self.html([image])}\n{said}</div>'
-            )
+            slide.body = f'<div class="drawn {layout}">{self.html([image])}\n{said}</div>'
             slide.place += f" · {self.config.numfig_format['figure'] % number}"
             return slide
         if boxes:
             title, *content = shown[0].children
             slide.headline, style = self.html(title.children), "pitfall"
-            if (
-                "realtype" in shown[0]
-            ):  # a theorem or a definition, its title in parentheses
+            if "realtype" in shown[0]:  # a theorem or a definition, its title in parentheses
                 kind, style = proof_word(shown[0]["realtype"].title()), "statement"
                 slide.headline = f"{kind} {number}. {slide.headline[1:-1]}"
         elif shown == formulas:
             lead = cell.blocks[: cell.blocks.index(shown[0])][-1:]
             content = of("paragraph", lead) + shown
-            for each in (
-                shown
-            ):  # no mark at its end: on a slide no sentence goes on behind it
-                latex = re.sub(
-                    r"(?<!\\)[.,;:]?\s*(\\end{\w+})?\s*$", r"\1", each.astext()
-                )
+            for each in shown:  # no mark at its end: on a slide no sentence goes on behind it
+                latex = re.sub(r"(?<!\\)[.,;:]?\s*(\\end{\w+})?\s*$", r"\1", each.astext())
                 each.children = [nodes.Text(latex)]
         slide.body = f'<div class="middle"><div class="{style}">{self.html(content)}</div></div>'
         return slide
@@ -285,19 +183,10 @@ class Decks(StandaloneHTMLBuilder):
         whole = nodes.container("", *(part.deepcopy() for part in parts))
         for node in within([whole], nodes.reference, nodes.section):
             node.replace_self(node.children)
-        for node in (
-            within([whole], nodes.math, nodes.math_block) if is_note else ()
-        ):
-            options = {
-                "output": "mathml",
-                "displayMode": node.tagname == "math_block",
-            }
-            drawn = re.search(
-                "<math.*</math>", render_latex(node.astext(), options), re.S
-            )[0]
-            node.replace_self(
-                nodes.raw("", drawn, format="html")
-            )  # it needs no style
+        for node in within([whole], nodes.math, nodes.math_block) if is_note else ():
+            options = {"output": "mathml", "displayMode": node.tagname == "math_block"}
+            drawn = re.search("<math.*</math>", render_latex(node.astext(), options), re.S)[0]
+            node.replace_self(nodes.raw("", drawn, format="html"))  # it needs no style
         translator = self.create_translator(self.doctree, self)
         for part in whole.children:
             part.walkabout(translator)

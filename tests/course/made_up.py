@@ -59,7 +59,7 @@ def renamed(text: str, like: Chapter, new: Chapter) -> str:
     tasks = list(like.part("tasks").TASKS)
     for name in [*like.exercises, *tasks]:
         quoted = rf'(?<="){name}(?=["\\]|-\w+"|: correct)'
-        text = re.sub(quoted, f"made-{name}", text)
+        text = re.sub(rf"{quoted}|(?<=^\[){name}(?=\]$)", f"made-{name}", text, flags=re.M)
     for function in (name.replace("-", "_") for name in tasks):
         text = re.sub(rf"\b{function}\b", f"made_{function}", text)
     for old, now in (
@@ -82,9 +82,10 @@ def add_chapter(root: Path) -> Chapter:
     new = Chapter(number, f"{number:02}-{SLUG}", root)
     shutil.copytree(like.room, new.room, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(like.notebook, new.notebook)
-    checkers = root / "attnbook/exercises"
-    shutil.copy(checkers / f"{like.module}.py", checkers / f"{new.module}.py")
-    for path in [new.notebook, checkers / f"{new.module}.py", *new.room.iterdir()]:
+    checkers = [root / f"attnbook/exercises/{new.module}{kind}" for kind in (".py", ".ini")]
+    for path in checkers:
+        shutil.copy(path.with_stem(like.module), path)
+    for path in [new.notebook, *checkers, *new.room.iterdir()]:
         path.write_text(renamed(path.read_text(encoding="utf-8"), like, new), encoding="utf-8")
     toc = root / "_toc.yml"
     last = f"      - file: book/{chapters()[-1].name}\n"

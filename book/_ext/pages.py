@@ -32,11 +32,6 @@ def is_fold(node):
     )
 
 
-def is_open(node):
-    """Tell whether a fold is open at first: its class is *toggle-shown*, too."""
-    return "toggle-shown" in node.get("classes", [])
-
-
 class Translator(HTML5Translator):
     """Sphinx's own, with parts of a page that keep their place while they load."""
 
@@ -93,7 +88,8 @@ class Translator(HTML5Translator):
 
 
 def open_box(translator, node):
-    shown = {"open": "open"} if is_open(node) else {}
+    """Fold a box; one of the class *toggle-shown* is open at first."""
+    shown = {"open": "open"} if "toggle-shown" in node["classes"] else {}
     translator.body.append(
         translator.starttag(node, "details", CLASS="admonition", **shown)
     )

@@ -1,28 +1,21 @@
 """What pages need and Sphinx lacks: sized pictures, folds, tables, a sitemap."""
 
-import re
 from html import escape
 from pathlib import Path
 
+import imagesize
 from docutils import nodes
 from myst_nb.sphinx_ import HideCodeCellNode
 from quiz import quiz_choice
-from sphinx.util.images import get_image_size
 from sphinx.writers.html5 import HTML5Translator
 from sphinx_exercise.nodes import solution_node
 
 from course.words import say
 
-POINT = 96 / 72  # CSS pixels: Matplotlib's pictures are measured in points
-
 
 def size_in_pixels(path):
-    """Return width and height of a picture, or None."""
-    if path.suffix != ".svg":
-        return get_image_size(path)
-    head = path.read_text(encoding="utf-8")[:2000]
-    size = re.search(r'<svg[^>]*?viewBox="0 0 ([\d.]+) ([\d.]+)"', head, re.S)
-    return size and tuple(round(float(side) * POINT) for side in size.groups())
+    """Return width and height of a picture."""
+    return tuple(map(round, imagesize.get(path)))
 
 
 def is_fold(node):
@@ -36,10 +29,8 @@ class Translator(HTML5Translator):
     """Sphinx's own, with parts of a page that keep their place while they load."""
 
     def visit_image(self, node):
-        size = size_in_pixels(Path(self.builder.srcdir, node["uri"]))
-        self.picture = {"decoding": "async"}
-        if size:
-            self.picture |= {"width": size[0], "height": size[1]}
+        width, height = size_in_pixels(Path(self.builder.srcdir, node["uri"]))
+        self.picture = {"decoding": "async", "width": width, "height": height}
         if node.get("loading") != "link":  # said of a picture that is seen at once
             self.picture["loading"] = "lazy"
         super().visit_image(node)

@@ -50,7 +50,7 @@ PARTS = {
     "jupyter-book": [
         *("docutils", "markdown_it", "mdit_py_plugins", "myst_nb", "nbformat", "sphinx"),
         *("sphinx_copybutton", "sphinx_external_toc", "sphinx_ext_autodoc", "sphinx_ext_napoleon"),
-        "sphinxcontrib_bibtex",
+        *("imagesize", "sphinxcontrib_bibtex"),
     ],
     "pytest": ["packaging"],
 }

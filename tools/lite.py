@@ -11,10 +11,12 @@ import tempfile
 from pathlib import Path
 
 import nbformat
-from jupyterlite_pyodide_kernel.constants import PYODIDE_KERNEL_PLUGIN_ID, PYODIDE_VERSION
+from jupyterlite_pyodide_kernel.constants import PYODIDE_KERNEL_PLUGIN_ID
 
 from course.chapters import ROOT, chapters
 
+PYODIDE_VERSION = "0.27.7"  # what `make test-lite` plays; the kernel's own default is another
+PYODIDE = f"https://cdn.jsdelivr.net/pyodide/v{PYODIDE_VERSION}/full/pyodide.js"
 WHEELS = Path(sys.prefix) / "wheels"
 NEEDS = ["numpy", "matplotlib"]
 KERNEL_NEEDS = ["micropip", "ipython", "jedi"]
@@ -22,6 +24,21 @@ KERNEL_NEEDS = ["micropip", "ipython", "jedi"]
 # The kernel loads packages in a worker, and a URL is relative to the worker's own file, which
 # lies in extensions/@jupyterlite/pyodide-kernel-extension/static. So any folder may hold the site.
 FROM_WORKER = "../../../../pypi/"
+
+# After any error JupyterLite drops the cells that wait. So the kernel learns as it starts to print
+# an error that is meant, in red, and to go on; and not to print that Matplotlib looks for fonts.
+AT_START = r"""
+import logging
+from pyodide_kernel.interpreter import Interpreter
+def _showtraceback(self, kind, value, lines, stop=Interpreter._showtraceback):
+    if self.kernel.get_parent()["content"].get("stop_on_error", True):
+        return stop(self, kind, value, lines)
+    import sys
+    print(*lines, sep="\n", file=sys.stderr)
+Interpreter._showtraceback = _showtraceback
+logging.getLogger("matplotlib.font_manager").setLevel("ERROR")
+del logging, Interpreter, _showtraceback
+"""
 
 
 def build_wheel(folder):
@@ -51,7 +68,7 @@ def as_served(chapter):
 
 def check_pyodide(folder):
     """Stop if the folder is not the whole distribution of the version that the kernel is for."""
-    entry, lock = folder / "pyodide.mjs", folder / "pyodide-lock.json"
+    entry, lock = folder / "pyodide.js", folder / "pyodide-lock.json"
     if not (entry.is_file() and lock.is_file() and PYODIDE_VERSION in entry.read_text("utf-8")):
         sys.exit(f"PYODIDE={folder} must be an unpacked Pyodide {PYODIDE_VERSION}")
     packages = json.loads(lock.read_text("utf-8"))["packages"]
@@ -75,7 +92,8 @@ def build(output, pyodide, room):
         (room / "files" / page.name).write_text(as_served(page), "utf-8")
 
     packages = [*NEEDS, FROM_WORKER + build_wheel(room / "pypi")]
-    kernel = {"loadPyodideOptions": {"packages": packages}}
+    args = ["-", f"--InteractiveShellApp.exec_lines={AT_START}"]  # read by IPython
+    kernel = {"pyodideUrl": PYODIDE, "loadPyodideOptions": {"packages": packages, "args": args}}
     if pyodide:
         (room / "static").mkdir()
         (room / "static/pyodide").symlink_to(pyodide.resolve())  # JupyterLite copies and uses it
@@ -84,9 +102,11 @@ def build(output, pyodide, room):
     settings["litePluginSettings"][PYODIDE_KERNEL_PLUGIN_ID] = kernel
     config = {"jupyter-lite-schema-version": 0, "jupyter-config-data": settings}
     (room / "jupyter-lite.json").write_text(json.dumps(config), "utf-8")
-    # The names of the chapters are long; when they were built says nothing.
-    browser = {"@jupyterlab/filebrowser-extension:browser": {"showLastModifiedColumn": False}}
-    (room / "overrides.json").write_text(json.dumps(browser), "utf-8")
+    overrides = {  # the chapters' names are long, their dates say nothing; find searches all cells
+        "@jupyterlab/filebrowser-extension:browser": {"showLastModifiedColumn": False},
+        "@jupyterlab/notebook-extension:tracker": {"windowingMode": "none"},
+    }
+    (room / "overrides.json").write_text(json.dumps(overrides), "utf-8")
 
     lite = [sys.executable, "-m", "jupyterlite_core", "build", "--apps", "lab"]
     smaller = ["--no-sourcemaps", "--no-unused-shared-packages"]

@@ -39,7 +39,11 @@ class Mistake(NamedTuple):
 def read_hints(path: Path) -> dict[str, dict[str, str]]:
     """Read a catalogue of hints: the texts by id, in a section for each exercise."""
     catalogue = configparser.RawConfigParser(delimiters=("=",))
-    catalogue.read_string(path.read_text(encoding="utf-8"), path.name)
+    try:
+        catalogue.read_string(path.read_text(encoding="utf-8"), path.name)
+    except configparser.DuplicateOptionError as error:
+        told = f"the id {error.option!r} is used twice in [{error.section}], rename one of the two"
+        raise ValueError(f"{path.name}, line {error.lineno}: {told}") from None
     sections = ((name, catalogue.items(name)) for name in catalogue.sections())
     return {name: {id_: " ".join(hint.split()) for id_, hint in found} for name, found in sections}
 

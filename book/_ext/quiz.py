@@ -20,7 +20,8 @@ class quiz_pick(nodes.General, nodes.TextElement):
 class Admonition(BaseAdmonition, SphinxDirective):
     """A box as ever; but one of the class *quiz* gives its place to the quiz.
 
-    In JupyterLab, which knows no directive of ours, the box is shown as it is.
+    Its text is read as the chapter's is, formulas and all. In JupyterLab, which
+    knows no directive of ours, the box is shown as it is.
     """
 
     def run(self):
@@ -48,7 +49,7 @@ class Admonition(BaseAdmonition, SphinxDirective):
 
     def question(self, question, sections):
         item = nodes.list_item()
-        item += self.markdown(question.text)
+        item += self.parse_text_to_nodes(question.text)
         for choice in question.choices:
             item += self.choice(choice, sections)
         return item
@@ -59,14 +60,10 @@ class Admonition(BaseAdmonition, SphinxDirective):
             feedback=choice.feedback,
             section=f"[{sections.get(choice.section)}]({choice.section})",
         )
-        (text,) = self.markdown(choice.text)
+        (text,) = self.parse_text_to_nodes(choice.text)
         fold = quiz_choice("", quiz_pick("", "", *text.children))
-        fold += self.markdown(told)
+        fold += self.parse_text_to_nodes(told)
         return fold
-
-    def markdown(self, text):
-        """Read the text as a chapter is read, formulas and all."""
-        return self.parse_text_to_nodes(text)
 
 
 def open_fold(translator, node):

@@ -183,6 +183,7 @@ def test_the_commands_and_options_that_are_used_are_asked_for():
     extensions = {name.replace(".", "_"): name for name in settings["config"]["extensions"]}
     ours = {path.stem for path in (ROOT / "book").glob("_*/*.py")}
     assert {"sphinx_exercise", "sphinx_proof", "sphinxcontrib_katex"} <= extensions.keys()
+    ours |= {f"tools_slides_{path.stem}" for path in (ROOT / "tools/slides").glob("*.py")}
     for name in extensions.keys() - ours - brought:
         module = extensions[name].partition(".")[0]
         candidates = by.get(module, set()) if module != "sphinxcontrib" else set()

@@ -1,7 +1,7 @@
 """The book that runs in the browser: its files, and its page. Run after `make lite`.
 
-Pyodide is not part of the tests: a few lines stand in for it, which ask for attnbook's wheel as
-Pyodide does and then let the kernel wait for ever.
+Pyodide is not part of these tests, `make test-lite` plays it: a few lines stand in for it, which
+ask for attnbook's wheel as Pyodide does and then let the kernel wait for ever.
 """
 
 import hashlib
@@ -24,13 +24,13 @@ TITLE = chapters()[1].about["title"]
 
 KERNEL = "extensions/@jupyterlite/pyodide-kernel-extension"
 PLUGIN = "@jupyterlite/pyodide-kernel-extension:kernel"
-VERSION = "314.0.6"  # the kernel's: change it with its pin
-DEFAULT = f"https://cdn.jsdelivr.net/pyodide/v{VERSION}/full/pyodide.mjs"
+VERSION = "0.27.7"  # what test-lite plays is what readers get
+DEFAULT = f"https://cdn.jsdelivr.net/pyodide/v{VERSION}/full/pyodide.js"
 STAND_IN = f"""// {VERSION}
-export async function loadPyodide(options) {{
+self.loadPyodide = async (options) => {{
   for (const name of options.packages) if (name.endsWith(".whl")) await fetch(name);
   return new Promise(() => {{}});
-}}
+}};
 """
 
 
@@ -48,7 +48,7 @@ def kernel_settings(site):
 def closed_site(tmp_path_factory):
     """Build JupyterLite as `make lite PYODIDE=...` does, with a stand-in for Pyodide."""
     folder = tmp_path_factory.mktemp("pyodide")
-    (folder / "pyodide.mjs").write_text(STAND_IN, encoding="utf-8")
+    (folder / "pyodide.js").write_text(STAND_IN, encoding="utf-8")
     needed = ["numpy", "matplotlib", "micropip", "ipython", "jedi"]
     packages = {name: {"file_name": f"{name}.whl"} for name in needed}
     (folder / "pyodide-lock.json").write_text(json.dumps({"packages": packages}), encoding="utf-8")
@@ -81,7 +81,8 @@ def test_the_wheel_holds_todays_package_and_is_loaded_before_the_first_cell():
     *needs, url = kernel_settings(SITE)["loadPyodideOptions"]["packages"]
     assert needs == ["numpy", "matplotlib"]
     wheel = SITE / f"lite/pypi/attnbook-{attnbook.__version__}-py3-none-any.whl"
-    workers = list((SITE / "lite" / KERNEL / "static").glob("*.worker.*.js"))
+    scripts = (SITE / "lite" / KERNEL / "static").glob("*.js")
+    workers = [path for path in scripts if "importScripts" in path.read_text(encoding="utf-8")]
     assert workers
     for worker in workers:  # the URL is relative to the worker that loads it
         assert Path(os.path.normpath(worker.parent / url)) == wheel
@@ -108,7 +109,7 @@ def test_wheels_have_the_listed_hashes_and_no_other_index_is_needed():
 
 def test_a_given_pyodide_is_shipped_and_nothing_names_another_host(closed_site):
     settings = kernel_settings(closed_site)
-    assert settings["pyodideUrl"] == "./static/pyodide/pyodide.mjs"
+    assert settings["pyodideUrl"] == "./static/pyodide/pyodide.js"
     assert settings["disablePyPIFallback"] is True
     assert (closed_site / "lite/static/pyodide/numpy.whl").is_file()
     for path in closed_site.rglob("jupyter-lite.*"):  # of the .ipynb, its metadata count
@@ -181,4 +182,4 @@ def test_with_a_given_pyodide_no_other_host_is_asked(chromium, serve, closed_sit
     with serve(closed_site) as address:
         asked = open_chapter(chromium, address)
     assert not elsewhere(asked, address)
-    assert f"{address}/lite/static/pyodide/pyodide.mjs" in asked
+    assert f"{address}/lite/static/pyodide/pyodide.js" in asked

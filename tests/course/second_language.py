@@ -26,6 +26,7 @@ KEPT = re.compile(
 WORD = re.compile(rf"(?P<kept>{KEPT.pattern})|[^\W\d_]+", KEPT.flags)
 FILES = ["course/words.toml", "course/ch*/chapter.toml", "course/ch*/quiz.txt"]
 FILES += ["course/ch*/session.md", "book/in*.md", "book/notation.md", "attnbook/exercises/*.ini"]
+FILES += ["course/*/*.ini"]
 NOTEBOOKS = ["book/*.ipynb", "course/ch*/assignment.ipynb"]
 
 

@@ -76,7 +76,7 @@ def test_it_is_tested_as_the_others_are(new):
 
 
 def test_it_is_sliced_into_slides(new):
-    run(new.root, "tools", "slides", "_build/slides", ROOT / "_build/reveal/node_modules/reveal.js")
+    run(new.root, "tools", "slides", ROOT / "_build/reveal/node_modules/reveal.js")
     deck = (new.root / f"_build/slides/{new.name}.html").read_text(encoding="utf-8")
     assert deck.count("<section>") >= 15
     assert f"<h1>{TITLE}</h1>" in deck

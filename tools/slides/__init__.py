@@ -25,5 +25,5 @@ def main(reveal: str) -> None:
     options = ["--builder", "custom", "--custom-builder", "slides", "-W", "-n", "-q"]
     done = subprocess.run([program, "build", ROOT, *options], capture_output=True, text=True)
     if done.returncode:
-        sys.exit(done.stderr.partition("\n")[2])  # what is wrong; the first line is a heading
+        sys.exit(done.stderr.strip().partition("\n")[2])  # the first line is but a heading
     print(SLIDES.relative_to(ROOT) / "index.html")

@@ -8,9 +8,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from docutils import nodes
-from pages import size_in_pixels
 from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.errors import SphinxError
+from sphinx.util.images import get_image_size
 from sphinx_proof.nodes import _ as proof_word
 from sphinxcontrib.katex import render_latex
 
@@ -156,7 +156,7 @@ class Decks(StandaloneHTMLBuilder):
         number = ".".join(map(str, numbers.get((*shown[0]["ids"], "")[0], ())))
         content, style = shown, "plain"
         if figures:
-            width, height = size_in_pixels(Path(self.srcdir, image["uri"]))
+            width, height = get_image_size(Path(self.srcdir, image["uri"]))
             layout = cell.about.get("layout", "beside" if width / height < BESIDE else "")
             self.post_process_images(shown[0])
             said = f'<p class="said">{self.html(within(shown, nodes.caption)[0].children)}</p>'

@@ -24,10 +24,10 @@ from urllib.request import urlopen
 import nbformat
 import psutil
 from jupyter_server.serverapp import list_running_servers
-from nbclient import NotebookClient
 
 from course.chapters import ROOT, by_name, chapters
 from course.pages import MEASURED
+from tools.notebooks import client_of
 
 EXECUTED = ROOT / "_build/measured"  # for a test to look into
 CLASS = 10  # students who run a chapter at the same moment
@@ -41,11 +41,7 @@ def shared_memory(process: psutil.Process) -> int:
 
 def run(path: Path) -> list[int]:
     """Run a chapter: processor seconds, most memory, memory kept until the kernel ends, in MB."""
-    client = NotebookClient(
-        nbformat.read(path, as_version=4),
-        timeout=600,
-        resources={"metadata": {"path": path.parent}},
-    )
+    client = client_of(path, timeout=600)
     with client.setup_kernel():
         for number, cell in enumerate(client.nb.cells):
             client.execute_cell(cell, number)
@@ -90,17 +86,6 @@ def together(path: Path) -> tuple[int, int]:
     return round(time.monotonic() - start), round(most, -2)
 
 
-def alone() -> dict:
-    """Return the memory of a server, and what each chapter takes when it runs alone."""
-    return {"server": server(), "chapters": {each.name: run(each.notebook) for each in chapters()}}
-
-
-def in_class(measured: dict) -> list:
-    """Return what the chapter that runs longest takes when a class runs it at once."""
-    name = max(measured["chapters"], key=lambda name: measured["chapters"][name][0])
-    return [name, CLASS, os.cpu_count(), *together(by_name(name).notebook)]
-
-
 def write(measured: dict) -> None:
     """Keep the numbers, a line for each chapter."""
     text = json.dumps(measured, indent=1)
@@ -109,9 +94,11 @@ def write(measured: dict) -> None:
 
 
 def main(*options: str) -> None:
-    """Measure; print what was found, or keep it."""
-    found = alone()
+    """Measure a server and each chapter alone; to keep it, also a class that runs the longest."""
+    alone = {each.name: run(each.notebook) for each in chapters()}
+    found = {"server": server(), "chapters": alone}
     print(json.dumps(found))
     if "--write" in options:
-        found["class"] = in_class(found)
+        longest = max(alone, key=lambda name: alone[name][0])
+        found["class"] = [longest, CLASS, os.cpu_count(), *together(by_name(longest).notebook)]
         write(found)

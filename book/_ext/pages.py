@@ -13,11 +13,6 @@ from sphinx_exercise.nodes import solution_node
 from course.words import say
 
 
-def size_in_pixels(path):
-    """Return width and height of a picture."""
-    return tuple(map(round, imagesize.get(path)))
-
-
 def is_fold(node):
     """Tell whether a node can be folded. A box can if its class is *dropdown*."""
     return isinstance(node, solution_node | HideCodeCellNode | quiz_choice) or (
@@ -29,8 +24,9 @@ class Translator(HTML5Translator):
     """Sphinx's own, with parts of a page that keep their place while they load."""
 
     def visit_image(self, node):
-        width, height = size_in_pixels(Path(self.builder.srcdir, node["uri"]))
-        self.picture = {"decoding": "async", "width": width, "height": height}
+        size = imagesize.get(Path(self.builder.srcdir, node["uri"]))
+        self.picture = dict(zip(("width", "height"), map(round, size), strict=True))
+        self.picture["decoding"] = "async"
         if node.get("loading") != "link":  # said of a picture that is seen at once
             self.picture["loading"] = "lazy"
         super().visit_image(node)

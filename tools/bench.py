@@ -34,9 +34,8 @@ def textbook(query, key, value):
 def best_times(functions, arrays, rounds, calls=1):
     """Return each function's best time in seconds; rounds interleave, so load hits all alike."""
     timers = [timeit.Timer(functools.partial(function, *arrays)) for function in functions]
-    return (
-        np.min([[timer.timeit(calls) for timer in timers] for _ in range(rounds)], axis=0) / calls
-    )
+    times = [[timer.timeit(calls) for timer in timers] for _ in range(rounds)]
+    return np.min(times, axis=0) / calls
 
 
 def main():

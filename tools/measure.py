@@ -96,7 +96,7 @@ def write(measured: dict) -> None:
 def main(*options: str) -> None:
     """Measure a server and each chapter alone; to keep it, also a class that runs the longest."""
     alone = {each.name: run(each.notebook) for each in chapters()}
-    found = {"server": server(), "chapters": alone}
+    found = {"chapters": alone, "server": server()}
     print(json.dumps(found))
     if "--write" in options:
         longest = max(alone, key=lambda name: alone[name][0])

@@ -15,8 +15,7 @@ from attnbook.exercises.examining import examine
 from course.bank import Wrong
 from course.chapters import Chapter, chapters
 from course.grading import judge_loops, seeds
-from course.grading.asking import ask
-from course.grading.judging import SIZES, all_tasks, general
+from course.grading.judging import SIZES, all_tasks, ask, general
 from course.words import say
 
 PHRASE = "demo"  # of the class whose numbers stand in the messages

@@ -14,12 +14,7 @@ PHRASE = "a phrase for this test"
 
 def nbgrader(root, *arguments, phrase=PHRASE, fails=False):
     """Run one command of nbgrader in a course's folder; return what it said."""
-    path = {
-        "PYTHONPATH": str(ROOT),
-        "PATH": f"{BIN}:/usr/bin:/bin",
-        "ATTNBOOK_CLASS": phrase,
-        "HOME": str(root),
-    }
+    path = {"PATH": f"{BIN}:/usr/bin:/bin", "ATTNBOOK_CLASS": phrase, "HOME": str(root)}
     command = [BIN / "nbgrader", *arguments]
     done = subprocess.run(command, cwd=root, env=path, capture_output=True, text=True)
     assert (done.returncode != 0) == fails, done.stdout + done.stderr

@@ -1,4 +1,4 @@
-"""What a chapter's room fills: banks of right and wrong answers, and the truth of what is told.
+"""What a chapter's room fills: banks of right and wrong answers.
 
 The answers to exercises, in `exercise_answers`, are written as readers write them. They use
 neither the checkers nor, except where one says so, the package: the right ones are independent
@@ -60,39 +60,3 @@ class Bank:
             return answer
 
         return record
-
-
-class Truths:
-    """What is told about a chapter outside its text, each worked out again; used as decorators.
-
-    A function is called as the question whose truth it is, takes that question and returns what
-    the right choice has and no other: its id, or numbers or code in its text; of several, all. One
-    for the session takes what its cells have shown: a list of pairs of a cell's code and its
-    outputs. One for the assignment takes a function that returns a measured task's numbers for
-    some class, and returns numbers that the model answer has. ``said`` has, for a variable that
-    the class names in a session, values to try; the first is the one that is printed.
-    """
-
-    def __init__(self, said: dict[str, list[str]] | None = None):
-        self.said = said or {}
-        self.questions: dict[str, Callable] = {}
-        self.session: list[Callable] = []
-        self.assignment: list[Callable] = []
-
-    def question(self, function):
-        """Record what works out the right answer to a question."""
-        name = function.__name__.replace("_", "-")
-        if name in self.questions:
-            raise ValueError(f"the id {name!r} is used twice: rename one of the two truths")
-        self.questions[name] = function
-        return function
-
-    def of_session(self, function):
-        """Record a check of what the session's cells show."""
-        self.session.append(function)
-        return function
-
-    def of_assignment(self, function):
-        """Record what works out what the assignment's model answer says."""
-        self.assignment.append(function)
-        return function

@@ -15,8 +15,7 @@ from attnbook.exercises.examining import examine
 from course.bank import Wrong
 from course.chapters import Chapter, chapters
 from course.grading import judge_loops, seeds
-from course.grading.asking import ask
-from course.grading.judging import SIZES, all_tasks, general
+from course.grading.judging import SIZES, all_tasks, ask, general
 from course.words import say
 
 PHRASE = "demo"  # of the class whose numbers stand in the messages
@@ -27,9 +26,7 @@ class Entry(NamedTuple):
 
     name: str
     title: str
-    label: str
     judge: Callable[[str, Callable], None]
-    loops_cost: bool
     wrong: list[Wrong]
     right: list[Callable]
 
@@ -43,15 +40,12 @@ def entries(chapter: Chapter) -> Iterator[Entry]:
     """Yield a chapter's exercises, then its tasks that are judged."""
     bank = chapter.part("exercise_answers").BANK
     for name, title in chapter.exercises.items():
-        links = name, f"[{title}](ex-{name})", f"kill-{name}"
-        yield Entry(*links, _check, False, bank.wrong[name], bank.right[name])
+        yield Entry(name, f"[{title}](ex-{name})", _check, bank.wrong[name], bank.right[name])
     bank = chapter.part("task_answers").BANK
     for number, (name, title) in enumerate(chapter.tasks.items(), 1):
-        if task := all_tasks().get(name):
+        if name in all_tasks():
             about = say("kill_task", chapter=chapter.number, number=number, title=title)
-            loops_cost = getattr(task, "sized", None) is not None
-            found = bank.wrong[name], bank.right[name]
-            yield Entry(name, about, f"task-{name}", ask, loops_cost, *found)
+            yield Entry(name, about, ask, bank.wrong[name], bank.right[name])
 
 
 def _check(name: str, answer: Callable) -> None:
@@ -76,10 +70,11 @@ def rows(entry: Entry) -> Iterator[str]:
         mark = "" if wrong.names_mistake else say("kill_general") + " "
         told = marked(str(found).removeprefix(f"{entry.name}: "))
         yield f"| `{wrong.answer.__name__}` | {mark}{told} |"
+    loops_cost = getattr(all_tasks().get(entry.name), "sized", None)
     for answer in entry.right:
         if found := problem(entry.judge, entry.name, answer):
             raise ValueError(f"{answer.__name__} is called wrong: {found}")
-        if entry.loops_cost and problem(judge_loops, entry.name, answer):
+        if loops_cost and problem(judge_loops, entry.name, answer):
             _, small, large = SIZES  # the steps differ between versions of Python
             told = marked(general("loop", few="…", many="…", small=small, large=large))
             yield f"| `{answer.__name__}` {say('kill_loop')} | {told} |"
@@ -95,16 +90,11 @@ def marked(text: str) -> str:
 
 def section(entry: Entry) -> str:
     """Return an entry's part of the page: a heading, and a table to unfold."""
-    counts = {"wrong": len(entry.wrong), "named": entry.named}
-    summary = say("kill_summary", **counts, rest=len(entry.wrong) - entry.named)
-    return "\n".join(
-        [
-            f"({entry.label})=\n### {entry.title}\n",
-            f":::{{admonition}} {summary}\n:class: dropdown\n\n{say('kill_head')}",
-            *rows(entry),
-            ":::\n",
-        ]
-    )
+    wrong, named = len(entry.wrong), entry.named
+    summary = say("kill_summary", wrong=wrong, named=named, rest=wrong - named)
+    head = f"({'task' if entry.judge is ask else 'kill'}-{entry.name})=\n### {entry.title}\n"
+    fold = f":::{{admonition}} {summary}\n:class: dropdown\n\n{say('kill_head')}"
+    return "\n".join([head, fold, *rows(entry), ":::\n"])
 
 
 def kill_table() -> Iterator[str]:

@@ -9,9 +9,7 @@ from nbgrader.preprocessors import Execute
 from course.grading.collecting import NewestUpload
 from course.grading.executing import JudgedExecute
 from course.grading.restoring import RestoreCells
-from course.grading.returning import ReleaseFeedback
-from course.grading.seeding import SetClassSeed
-from course.grading.wrapping import WrapOutput
+from course.grading.steps import ReleaseFeedback, SetClassSeed, WrapOutput
 
 ROOT = Path(__file__).resolve().parent
 
@@ -24,14 +22,8 @@ c.CourseDirectory.course_id = "attention"
 c.CourseDirectory.root = str(ROOT)
 c.CourseDirectory.db_url = f"sqlite:///{ROOT}/gradebook.db?timeout=60"  # seconds to wait
 c.IncludeHeaderFooter.header = ""
-c.GenerateAssignment.preprocessors = [
-    SetClassSeed,
-    *GenerateAssignment.preprocessors.default(),
-]
-c.Autograde.sanitize_preprocessors = [
-    RestoreCells,
-    *Autograde.sanitize_preprocessors.default(),
-]
+c.GenerateAssignment.preprocessors = [SetClassSeed, *GenerateAssignment.preprocessors.default()]
+c.Autograde.sanitize_preprocessors = [RestoreCells, *Autograde.sanitize_preprocessors.default()]
 c.Autograde.autograde_preprocessors = [
     JudgedExecute if step is Execute else step
     for step in Autograde.autograde_preprocessors.default()

@@ -13,7 +13,6 @@ import os
 import shutil
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
 from course.chapters import ROOT, chapters
@@ -46,19 +45,11 @@ def stage(root: Path) -> list[str]:
     return [chapter.assignment for chapter in chapters()]
 
 
-def release(root: Path, zips: Path, phrase: str = "") -> list[Path]:
+def release(root: Path, zips: Path, phrase: str = "") -> list[str]:
     """Make the students' notebooks in root/release, and a zip of each in another folder."""
-    zips.mkdir(parents=True, exist_ok=True)
-    made, names = [], stage(root)
+    names = stage(root)
     nbgrader(root, "generate_assignment", "*", "--force", phrase=phrase)
-    for name in names:
-        folder = root / "release" / name
-        made.append(zips / f"{name}.zip")
-        with zipfile.ZipFile(made[-1], "w", zipfile.ZIP_DEFLATED) as file:
-            for path in sorted(folder.rglob("*")):
-                if path.is_file():
-                    file.write(path, f"{name}/{path.relative_to(folder)}")
-    return made
+    return [shutil.make_archive(str(zips / name), "zip", root / "release", name) for name in names]
 
 
 def main(zips: str) -> None:

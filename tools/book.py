@@ -41,23 +41,13 @@ def is_kept(name: str, now: str) -> bool:
     return kept.is_file() and kept.read_text() == now
 
 
-def renew(name: str, now: str, *stale: Path) -> None:
-    """Delete what is stale unless the last build had the same fingerprint."""
-    if not is_kept(name, now):
-        (BUILD / name).unlink(missing_ok=True)
-        for path in stale:
-            shutil.rmtree(path, ignore_errors=True)
-
-
 def pack() -> None:
     """Put the site into one file, the same bytes for the same pages."""
     with zipfile.ZipFile(SITE / ZIP, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for file in sorted(SITE.rglob("*")):
             name = file.relative_to(SITE).as_posix()
-            left_out = name in (ZIP, ".buildinfo") or (
-                name.startswith("lite/") and name != STAND_IN
-            )
-            if file.is_file() and not left_out:
+            ours = name not in (ZIP, ".buildinfo") and not name.startswith("lite/")
+            if file.is_file() and (ours or name == STAND_IN):
                 entry = zipfile.ZipInfo(f"the-attention-book/{name}", (2020, 1, 1, 0, 0, 0))
                 entry.external_attr = 0o644 << 16
                 archive.writestr(entry, file.read_bytes(), zipfile.ZIP_DEFLATED)
@@ -77,22 +67,25 @@ def add_lite() -> None:
 def build() -> None:
     """Build the pages that changed; pack them, and add JupyterLite if it is there and current."""
     BUILD.mkdir(exist_ok=True)
-    runs, pages, whole = fingerprint(*RUNS), fingerprint(*PAGES), fingerprint(*RUNS, *ALL)
-    if is_kept("whole", whole) and (SITE / "index.html").is_file():
+    now = {"whole": fingerprint(*RUNS, *ALL), "runs": fingerprint(*RUNS)}
+    now["pages"] = fingerprint(*PAGES)
+    if is_kept("whole", now["whole"]) and (SITE / "index.html").is_file():
         print(f"{SITE.relative_to(ROOT)}, as it was: nothing has changed")
         return
     (BUILD / "whole").unlink(missing_ok=True)
-    renew("runs", runs, BUILD / ".jupyter_cache")
-    renew("pages", pages, BUILD / ".doctrees", SITE)
+    stale = {"runs": [BUILD / ".jupyter_cache"], "pages": [BUILD / ".doctrees", SITE]}
+    for name in [name for name in stale if not is_kept(name, now[name])]:
+        (BUILD / name).unlink(missing_ok=True)
+        for path in stale[name]:
+            shutil.rmtree(path, ignore_errors=True)
     program = Path(sys.executable).with_name("jupyter-book")
     options = ["-W", "-n", "--keep-going", "-q"]
     if subprocess.run([program, "build", ".", *options], cwd=ROOT).returncode:
         # A page with a warning is read again next time, or its second build would be falsely green.
         shutil.rmtree(BUILD / ".doctrees", ignore_errors=True)
         sys.exit("the site was not built")
-    (BUILD / "runs").write_text(runs)
-    (BUILD / "pages").write_text(pages)
-    (BUILD / "whole").write_text(whole)
+    for name, found in now.items():
+        (BUILD / name).write_text(found)
     stands_in = SITE / STAND_IN
     if stands_in.is_file() and "make lite" in stands_in.read_text(encoding="utf-8"):
         pack()

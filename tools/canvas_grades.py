@@ -12,12 +12,11 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 from pathlib import Path
 from typing import NamedTuple
 
-from course.chapters import ROOT
+from course.chapters import ROOT, cells
 
 COURSE = ROOT / "course"
 KEPT = ("EX", "N/A")  # excused, and not assigned to this student
@@ -42,8 +41,8 @@ def scores(course: Path) -> dict[str, Scores]:
     with Gradebook(f"sqlite:///{database}?timeout=60") as gradebook:
         for assignment in gradebook.assignments:
             name = assignment.name
-            notebook = json.loads((course / "source" / name / f"{name}.ipynb").read_text())
-            heading = "".join(notebook["cells"][0]["source"]).splitlines()[0].lstrip("# ")
+            first, *_ = cells(course / "source" / name / f"{name}.ipynb", "markdown")
+            heading = first["source"].splitlines()[0].lstrip("# ")
             given = {}
             for done in gradebook.assignment_submissions(name):
                 score = max(0.0, done.score - done.late_submission_penalty)
@@ -89,20 +88,19 @@ def fill(rows: list[list[str]], ours: dict[str, Scores]) -> tuple[list[list[str]
     for name, at in where.items():
         given, waiting, missing, count = ours[name].students, [], [], 0
         for row in filled:
-            if row[who] not in given:
-                if row[who].isdigit() and not row[at].strip():
-                    missing.append(f"{row[0]} ({row[who]})")
-                continue
-            if given[row[who]] is None:
+            score = given.get(row[who])
+            if score is not None and row[at].strip() not in KEPT:
+                row[at], count = f"{round(score, 2):g}", count + 1
+            elif row[who] in given and score is None:
                 waiting.append(f"{row[0]} ({row[who]})")
-            elif row[at].strip() not in KEPT:
-                row[at], count = f"{round(given[row[who]], 2):g}", count + 1
+            elif row[who].isdigit() and not row[at].strip():
+                missing.append(f"{row[0]} ({row[who]})")
         told.append(f"{name}: {count} scores")
         if waiting:
             told.append(f"  not filled, since an answer waits for you: {'; '.join(waiting)}")
         if missing:
             told.append(f"  not filled, since nothing was collected: {'; '.join(missing)}")
-        if absent := set(given) - {row[who] for row in rows}:
+        if absent := given.keys() - {row[who] for row in rows}:
             told.append(f"  graded, but not in Canvas's file: {', '.join(sorted(absent))}")
     return [row[:identity] + [row[at] for at in where.values()] for row in filled], told
 

@@ -9,42 +9,39 @@ into course/measured.json, of which the page for instructors is made.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from urllib.request import urlopen
 
 import nbformat
 import psutil
-from nbclient import NotebookClient
+from jupyter_server.serverapp import list_running_servers
 
 from course.chapters import ROOT, by_name, chapters
 from course.pages import MEASURED
+from tools.notebooks import client_of
 
 EXECUTED = ROOT / "_build/measured"  # for a test to look into
 CLASS = 10  # students who run a chapter at the same moment
-MB = 1e6
+MB = 1_000_000
 
 
-def shared_memory(process: psutil.Process) -> float:
+def shared_memory(process: psutil.Process) -> int:
     """Return a process's memory in MB; what it shares is divided among those who share it."""
-    return process.memory_full_info().pss / MB
+    return round(process.memory_full_info().pss / MB)
 
 
-def run(path: Path) -> tuple[float, float, float]:
+def run(path: Path) -> list[int]:
     """Run a chapter: processor seconds, most memory, memory kept until the kernel ends, in MB."""
-    client = NotebookClient(
-        nbformat.read(path, as_version=4),
-        timeout=600,
-        resources={"metadata": {"path": path.parent}},
-    )
+    client = client_of(path, timeout=600)
     with client.setup_kernel():
         for number, cell in enumerate(client.nb.cells):
             client.execute_cell(cell, number)
@@ -53,27 +50,22 @@ def run(path: Path) -> tuple[float, float, float]:
         kernel = psutil.Process(client.km.provisioner.pid)
         used = kernel.cpu_times()
         peak = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{kernel.pid}/status").read_text())
-        return used.user + used.system, int(peak[1]) * 1024 / MB, kernel.memory_info().rss / MB
+        numbers = used.user + used.system, int(peak[1]) * 1024 / MB, kernel.memory_info().rss / MB
+        return [round(number) for number in numbers]
 
 
-def server() -> float:
+def server() -> int:
     """Return the memory in MB of JupyterLab's server before a notebook is opened."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     with tempfile.TemporaryDirectory() as folder:
-        options = ["--no-browser", f"--port={port}", "--IdentityProvider.token=", "--allow-root"]
+        options = ["--no-browser", "--IdentityProvider.token=", "--allow-root"]
         command = [sys.executable, "-m", "jupyter", "lab", *options, f"--notebook-dir={folder}"]
         started = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         try:
-            for _ in range(1200):
-                try:
-                    urlopen(f"http://127.0.0.1:{port}/lab", timeout=60).read()
-                    break
-                except OSError:
-                    time.sleep(0.1)
-            else:
-                raise TimeoutError("JupyterLab's server does not answer")
+            found = {}
+            while started.pid not in found and started.poll() is None:
+                time.sleep(0.1)
+                found = {each["pid"]: each["url"] for each in list_running_servers()}
+            urlopen(f"{found[started.pid]}lab", timeout=60).read()
             time.sleep(1)
             return shared_memory(psutil.Process(started.pid))
         finally:
@@ -81,52 +73,32 @@ def server() -> float:
             started.wait()
 
 
-def together(path: Path) -> tuple[float, float]:
+def together(path: Path) -> tuple[int, int]:
     """Return the seconds, and the most memory in MB, when a class runs a chapter at once."""
-    most, start = 0.0, time.monotonic()
+    most, start = 0, time.monotonic()
     with ThreadPoolExecutor(CLASS) as pool:
         jobs = [pool.submit(run, path) for _ in range(CLASS)]
-        while not all(job.done() for job in jobs):
-            found = 0.0
-            for kernel in psutil.Process().children():
-                try:
-                    found += shared_memory(kernel)
-                except psutil.Error:  # it has ended
-                    continue
-            most = max(most, found)
-            time.sleep(0.2)
+        while wait(jobs, timeout=0.2).not_done:
+            with contextlib.suppress(psutil.Error):  # one of them has just ended
+                most = max(most, sum(map(shared_memory, psutil.Process().children())))
     for job in jobs:
         job.result()
-    return time.monotonic() - start, most
-
-
-def alone() -> dict:
-    """Return the memory of a server, and what each chapter takes when it runs alone."""
-    return {"server": server(), "chapters": {each.name: run(each.notebook) for each in chapters()}}
-
-
-def in_class(measured: dict) -> list:
-    """Return what the chapter that runs longest takes when a class runs it at once."""
-    name = max(measured["chapters"], key=lambda name: measured["chapters"][name][0])
-    seconds, most = together(by_name(name).notebook)
-    return [name, CLASS, os.cpu_count(), round(seconds), round(most, -2)]
+    return round(time.monotonic() - start), round(most, -2)
 
 
 def write(measured: dict) -> None:
     """Keep the numbers, a line for each chapter."""
-    lines = [
-        f"  {json.dumps(name)}: {json.dumps([round(number) for number in numbers])}"
-        for name, numbers in measured["chapters"].items()
-    ]
-    told = ",\n".join(lines)
-    rest = f' "server": {round(measured["server"])},\n "class": {json.dumps(measured["class"])}'
-    MEASURED.write_text(f'{{\n "chapters": {{\n{told}\n }},\n{rest}\n}}\n', encoding="utf-8")
+    text = json.dumps(measured, indent=1)
+    text = re.sub(r"\[[^]]*\]", lambda numbers: " ".join(numbers[0].split()), text)
+    MEASURED.write_text(f"{text}\n", encoding="utf-8")
 
 
 def main(*options: str) -> None:
-    """Measure; print what was found, or keep it."""
-    found = alone()
+    """Measure a server and each chapter alone; to keep it, also a class that runs the longest."""
+    alone = {each.name: run(each.notebook) for each in chapters()}
+    found = {"chapters": alone, "server": server()}
     print(json.dumps(found))
     if "--write" in options:
-        found["class"] = in_class(found)
+        longest = max(alone, key=lambda name: alone[name][0])
+        found["class"] = [longest, CLASS, os.cpu_count(), *together(by_name(longest).notebook)]
         write(found)

@@ -1,6 +1,7 @@
 """Execute notebooks in place, keeping nothing in them that changes from run to run."""
 
 from pathlib import Path
+from typing import Any
 
 import nbformat
 from nbclient import NotebookClient
@@ -13,17 +14,16 @@ METADATA = {
 }
 
 
+def client_of(path: Path, **options: Any) -> NotebookClient:
+    """Return what executes a notebook, in the folder where it lies."""
+    resources = {"metadata": {"path": path.parent}}
+    return NotebookClient(nbformat.read(path, as_version=4), resources=resources, **options)
+
+
 def execute(path: Path) -> None:
     """Execute one notebook and write it as the repository keeps it."""
-    notebook = nbformat.read(path, as_version=4)
-    client = NotebookClient(
-        notebook,
-        timeout=120,
-        record_timing=False,
-        coalesce_streams=True,
-        resources={"metadata": {"path": path.parent}},
-    )
-    client.execute()
+    client = client_of(path, timeout=120, record_timing=False, coalesce_streams=True)
+    notebook = client.execute()
     notebook.metadata = nbformat.from_dict(METADATA)
     for number, cell in enumerate(notebook.cells):
         cell.id = f"cell-{number}"  # stable ids: a new random one is a change that says nothing

@@ -26,15 +26,13 @@ class Handler(SimpleHTTPRequestHandler):
 
     def send_head(self):
         """Answer a GET or a HEAD; return the body that a GET then sends."""
-        path = Path(self.translate_path(self.path))
+        path, status = Path(self.translate_path(self.path)), 200
         if path.is_dir() and self.path.split("?")[0].endswith("/"):
             path = path / "index.html"
-        missing = Path(self.directory, "404.html")
-        if not path.exists() and missing.is_file():
-            return self.answer(404, missing)
-        return self.answer(200, path) if path.is_file() else super().send_head()
-
-    def answer(self, status, path):
+        if not path.exists():
+            path, status = Path(self.directory, "404.html"), 404
+        if not path.is_file():
+            return super().send_head()
         packed = "gzip" in self.headers.get("Accept-Encoding", "") and path.suffix in TEXT
         body = compressed(str(path), path.stat().st_mtime_ns) if packed else path.read_bytes()
         self.send_response(status)

@@ -1,28 +1,16 @@
 """What pages need and Sphinx lacks: sized pictures, folds, tables, a sitemap."""
 
-import re
 from html import escape
 from pathlib import Path
 
+import imagesize
 from docutils import nodes
 from myst_nb.sphinx_ import HideCodeCellNode
 from quiz import quiz_choice
-from sphinx.util.images import get_image_size
 from sphinx.writers.html5 import HTML5Translator
 from sphinx_exercise.nodes import solution_node
 
 from course.words import say
-
-POINT = 96 / 72  # CSS pixels: Matplotlib's pictures are measured in points
-
-
-def size_in_pixels(path):
-    """Return width and height of a picture, or None."""
-    if path.suffix != ".svg":
-        return get_image_size(path)
-    head = path.read_text(encoding="utf-8")[:2000]
-    size = re.search(r'<svg[^>]*?viewBox="0 0 ([\d.]+) ([\d.]+)"', head, re.S)
-    return size and tuple(round(float(side) * POINT) for side in size.groups())
 
 
 def is_fold(node):
@@ -32,19 +20,13 @@ def is_fold(node):
     )
 
 
-def is_open(node):
-    """Tell whether a fold is open at first: its class is *toggle-shown*, too."""
-    return "toggle-shown" in node.get("classes", [])
-
-
 class Translator(HTML5Translator):
     """Sphinx's own, with parts of a page that keep their place while they load."""
 
     def visit_image(self, node):
-        size = size_in_pixels(Path(self.builder.srcdir, node["uri"]))
-        self.picture = {"decoding": "async"}
-        if size:
-            self.picture |= {"width": size[0], "height": size[1]}
+        size = imagesize.get(Path(self.builder.srcdir, node["uri"]))
+        self.picture = dict(zip(("width", "height"), map(round, size), strict=True))
+        self.picture["decoding"] = "async"
         if node.get("loading") != "link":  # said of a picture that is seen at once
             self.picture["loading"] = "lazy"
         super().visit_image(node)
@@ -93,7 +75,8 @@ class Translator(HTML5Translator):
 
 
 def open_box(translator, node):
-    shown = {"open": "open"} if is_open(node) else {}
+    """Fold a box; one of the class *toggle-shown* is open at first."""
+    shown = {"open": "open"} if "toggle-shown" in node["classes"] else {}
     translator.body.append(
         translator.starttag(node, "details", CLASS="admonition", **shown)
     )

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from docutils import nodes
 
+FORMULAS = nodes.math, nodes.math_block
 FIRST, EARLY = 1, 100  # our handlers, before those of others, which have 500
 BASE, LOOK = 200, 400  # our files, before those of others, which have 500
 
@@ -32,13 +33,9 @@ def link_what_it_needs(app, pagename, templatename, context, doctree):
     if doctree and any(doctree.findall(nodes.literal_block)):
         app.add_css_file("code.css", priority=BASE)
         scripts("clipboard.min.js", "copybutton.js")
-    if doctree and any(doctree.findall(is_formula)):
+    if doctree and any(any(doctree.findall(each)) for each in FORMULAS):
         app.add_css_file(app.config.katex_css_path, priority=BASE)
     scripts("attnbook.js")
-
-
-def is_formula(node):
-    return isinstance(node, nodes.math | nodes.math_block)
 
 
 def setup(app):

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from attnbook import additive_attention, pretrained, scaled_dot_product_attention, softmax
-from course.bank import Truths
 from course.quiz import code, numbers
-from course.sessions import printed
+from course.truths import Truths, printed
 
 TRUTHS = Truths(said={"our_radius": ["1.1", "0.1", "0.9", "1.5"]})
 rng = np.random.default_rng(0)

@@ -8,26 +8,25 @@ from attnbook.diagnostics import entropy
 from attnbook.exercises.exercise import with_hints
 from attnbook.exercises.mistakes import each, taking
 from attnbook.functional import softmax
-from course.grading.task import Measurement, Task, level, sizes
+from course.grading.task import NOT_RELATIVE, Measurement, Task, level, relative, sizes
 
 # window-mask
 
 
-def _steps_back(length):
-    position = np.arange(length)
-    return position[:, None] - position
-
-
 def _window(rule):
-    return lambda length, window: rule(_steps_back(length), window)
+    return lambda length, window: rule(*np.indices((length, length)), window)
 
 
 def _window_cases(rng):
-    for lengths, windows in (((7, 11), (3, 6)), ((11, 17), (6, 10)), ((19, 29), (11, 17))):
-        length, window = int(rng.integers(*lengths)), int(rng.integers(*windows))
-        yield {"length": length, "window": window}, "itself_and_before"
-    length, window = int(rng.integers(3, 6)), int(rng.integers(7, 12))
-    yield {"length": length, "window": window}, "longer_than_all"
+    near, all_ = "itself_and_before", "longer_than_all"
+    for *ranges, part in (
+        ((7, 11), (3, 6), near),
+        ((11, 17), (6, 10), near),
+        ((19, 29), (11, 17), near),
+        ((3, 6), (7, 12), all_),
+    ):
+        length, window = (int(rng.integers(*bounds)) for bounds in ranges)
+        yield {"length": length, "window": window}, part
 
 
 def _sliced(length, window):
@@ -39,25 +38,22 @@ def _sliced(length, window):
 
 _WINDOW_MASK = Task(
     call="window_mask(length, window)",
-    reference=_window(lambda back, window: (back >= 0) & (back < window)),
+    reference=_window(lambda i, j, window: (j <= i) & (i - j < window)),
     cases=_window_cases,
     sized=lambda rng, n: {"length": n, "window": 3},
     boolean=True,
     mistakes=dict(
         **each(
             _window,
-            no_window=lambda back, window: back >= 0,
-            too_wide=lambda back, window: (back >= 0) & (back <= window),
-            too_narrow=lambda back, window: (back >= 0) & (back < window - 1),
-            without_itself=lambda back, window: (back > 0) & (back < window),
-            both_sides=lambda back, window: np.abs(back) < window,
-            ahead=lambda back, window: (back <= 0) & (-back < window),
-            inverted=lambda back, window: ~((back >= 0) & (back < window)),
-            last_alone=lambda back, window: back == window - 1,
-        ),
-        blocks=lambda length, window: (
-            (_steps_back(length) >= 0)
-            & (np.arange(length)[:, None] // window == np.arange(length) // window)
+            no_window=lambda i, j, window: j <= i,
+            too_wide=lambda i, j, window: (j <= i) & (i - j <= window),
+            too_narrow=lambda i, j, window: (j <= i) & (i - j < window - 1),
+            without_itself=lambda i, j, window: (j < i) & (i - j < window),
+            both_sides=lambda i, j, window: np.abs(i - j) < window,
+            ahead=lambda i, j, window: (j >= i) & (j - i < window),
+            inverted=lambda i, j, window: (j > i) | (i - j >= window),
+            last_alone=lambda i, j, window: i - j == window - 1,
+            blocks=lambda i, j, window: (j <= i) & (i // window == j // window),
         ),
         sliced=_sliced,
     ),
@@ -67,14 +63,18 @@ _WINDOW_MASK = Task(
 # entropy-weights
 
 
-def _solve(scores, wanted, measure=entropy):
-    """Return softmax(sharpness * scores) with the wanted entropy in each row, by bisection."""
-    low, high = np.full(scores.shape[:-1], -20.0), np.full(scores.shape[:-1], 20.0)
+def _sharpened(scores, log_sharpness):
+    return softmax(np.exp(log_sharpness) * scores)
+
+
+def _solve(scores, wanted, measure=entropy, weigh=_sharpened):
+    """Return weights with the wanted entropy in each row, by bisection."""
+    low, high = np.full((len(scores), 1), -20.0), np.full((len(scores), 1), 20.0)
     for _ in range(80):
         middle = (low + high) / 2
-        spread = measure(softmax(np.exp(middle)[..., None] * scores)) > wanted
+        spread = measure(weigh(scores, middle))[:, None] > wanted
         low, high = np.where(spread, middle, low), np.where(spread, high, middle)
-    return softmax(np.exp(middle)[..., None] * scores)
+    return weigh(scores, middle)
 
 
 def _apart(rng, *shape):
@@ -94,25 +94,18 @@ def _entropy_cases(rng):
     yield {"scores": 0.05 * _apart(rng, 3, 5), "wanted": wanted}, "close"
 
 
-def _one_temperature(scores, wanted):
-    middle = _solve(scores, wanted, lambda w: np.full(w.shape[:-1], entropy(w).mean()))
-    return middle
+def _blended(scores, own):
+    share = 1 / (1 + np.exp(own))
+    return (1 - share) * softmax(scores) + share / scores.shape[-1]
 
 
-def _blend(scores, wanted):
-    weights, size = softmax(scores), scores.shape[-1]
-    low, high = np.zeros((len(scores), 1)), np.ones((len(scores), 1))
-    for _ in range(60):
-        middle = (low + high) / 2
-        more = entropy((1 - middle) * weights + middle / size)[:, None] < wanted
-        low, high = np.where(more, middle, low), np.where(more, high, middle)
-    return (1 - middle) * weights + middle / size
+def _best(x, count):
+    return x >= -np.sort(-x)[:, [count - 1]]
 
 
-def _kept(scores, wanted):
+def _best_equal(scores, wanted):
     count = round(np.exp(wanted))
-    order = np.argsort(np.argsort(-scores, axis=-1), axis=-1)
-    return (order < count) / count
+    return _best(scores, count) / count
 
 
 _ENTROPY_WEIGHTS = Task(
@@ -122,9 +115,11 @@ _ENTROPY_WEIGHTS = Task(
     mistakes=dict(
         plain=lambda s, wanted: softmax(s),
         wanted_as_temperature=lambda s, wanted: softmax(s / wanted),
-        one_temperature=_one_temperature,
-        mixed_with_equal=_blend,
-        best_equal=_kept,
+        one_temperature=lambda s, wanted: _solve(
+            s, wanted, lambda w: 0 * w[:, 0] + entropy(w).mean()
+        ),
+        mixed_with_equal=lambda s, wanted: _solve(s, wanted, weigh=_blended),
+        best_equal=_best_equal,
         columns=lambda s, wanted: _solve(s.T, wanted).T,
         **taking(
             _solve,
@@ -148,22 +143,9 @@ def _keep_cases(rng):
     yield {"query": query, "key": key, "value": value, "kept": KEPT.copy()}, "largest_of_each_row"
 
 
-def _norm(x):
-    return np.linalg.norm(x)
-
-
-def _norms(x):
-    return np.linalg.norm(x, axis=-1)
-
-
-def _relative(off, full):
-    return _norm(off) / _norm(full)
-
-
-def _few(thin, measure=_relative, scale=None):
+def _few(thin, measure=relative):
     def errors(query, key, value, kept):
-        scores = query @ key.T * (0.25 if scale is None else scale)
-        weights = softmax(scores)
+        weights = softmax(query @ key.T * 0.25)
         return np.array(
             [measure(thin(weights, k) @ value - weights @ value, weights @ value) for k in kept]
         )
@@ -171,59 +153,40 @@ def _few(thin, measure=_relative, scale=None):
     return errors
 
 
-def _largest(weights, k):
-    few = np.where(weights >= -np.sort(-weights)[:, [k - 1]], weights, 0)
-    return few / few.sum(axis=-1, keepdims=True)
+def _kept(keep=_best):
+    """Keep some weights of each row, and divide them by their sum."""
+
+    def thin(weights, k):
+        few = np.where(keep(weights, k), weights, 0)
+        return few / few.sum(axis=-1, keepdims=True)
+
+    return thin
 
 
-def _not_renormalised(weights, k):
-    return np.where(weights >= -np.sort(-weights)[:, [k - 1]], weights, 0)
-
-
-def _first(weights, k):
-    few = np.where(np.arange(weights.shape[1]) < k, weights, 0)
-    return few / few.sum(axis=-1, keepdims=True)
-
-
-def _smallest(weights, k):
-    few = np.where(weights <= np.sort(weights)[:, [k - 1]], weights, 0)
-    return few / few.sum(axis=-1, keepdims=True)
-
-
-def _by_one_argsort(weights, k):
-    few = np.where(np.argsort(-weights, axis=-1) < k, weights, 0)
-    return few / few.sum(axis=-1, keepdims=True)
-
-
-def _softmax_again(weights, k):
-    return softmax(np.where(weights >= -np.sort(-weights)[:, [k - 1]], weights, -np.inf))
-
-
+_right_errors = _few(_kept())
 _KEEP_FEW = Measurement(
     call="errors",
-    reference=_few(_largest),
+    reference=_right_errors,
     cases=_keep_cases,
     returns=("errors",),
-    read=lambda rng, q, key, v, kept: kept[_few(_largest)(q, key, v, kept) < level(rng)][0],
+    read=lambda rng, q, key, v, kept: kept[_right_errors(q, key, v, kept) < level(rng)][0],
     how="smallest_below_level",
     mistakes=dict(
         **each(
             _few,
-            not_divided=_not_renormalised,
-            first_kept=_first,
-            smallest_kept=_smallest,
-            shared_equally=lambda w, k: (w >= -np.sort(-w)[:, [k - 1]]) / k,
-            one_argsort=_by_one_argsort,
-            softmax_again=_softmax_again,
+            not_divided=lambda w, k: np.where(_best(w, k), w, 0),
+            first_kept=_kept(lambda w, k: np.arange(w.shape[1]) < k),
+            smallest_kept=_kept(lambda w, k: _best(-w, k)),
+            shared_equally=lambda w, k: _best(w, k) / k,
+            one_argsort=_kept(lambda w, k: np.argsort(-w, axis=-1) < k),
+            softmax_again=lambda w, k: softmax(np.where(_best(w, k), w, -np.inf)),
         ),
-        unscaled=_few(_largest, scale=1.0),
+        **taking(_right_errors, unscaled=lambda q, *others: (4 * q, *others)),
         **each(
-            lambda measure: _few(_largest, measure),
-            not_relative=lambda off, full: _norm(off),
-            squares=lambda off, full: _relative(off, full) ** 2,
+            lambda measure: _few(_kept(), measure),
+            **NOT_RELATIVE,
             largest_differences=lambda off, full: np.abs(off).max(),
             mean_differences=lambda off, full: np.abs(off).mean(),
-            mean_of_ratios=lambda off, full: np.mean(_norms(off) / _norms(full)),
         ),
     ),
 )

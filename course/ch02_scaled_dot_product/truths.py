@@ -10,8 +10,8 @@ from importlib import resources
 import numpy as np
 
 from attnbook import causal_mask, scaled_dot_product_attention, softmax
-from course.bank import Truths
 from course.quiz import code, numbers
+from course.truths import Truths
 
 TRUTHS = Truths()
 rng = np.random.default_rng(0)

@@ -15,10 +15,9 @@ from attnbook import (
     self_attention,
     softmax,
 )
-from course.bank import Truths
 from course.chapters import by_name
 from course.quiz import code, numbers
-from course.sessions import pictures, printed, snippets
+from course.truths import Truths, pictures, printed, snippets
 
 TRUTHS = Truths(
     said={

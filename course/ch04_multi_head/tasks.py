@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.linalg import norm
 
 from attnbook.exercises.exercise import with_hints
 from attnbook.exercises.mistakes import each, projection, returning
 from attnbook.functional import scaled_dot_product_attention
 from attnbook.layers import MultiHeadAttention, merge_heads, split_heads
-from course.grading.task import Measurement, Task, sizes
+from course.grading.task import NOT_RELATIVE, Measurement, Task, relative, sizes
 
 # grouped-attention
 
@@ -22,13 +21,11 @@ def _tile(heads, times):
     return np.concatenate([heads] * times)
 
 
-def _grouped(keys=_repeat, values=_repeat, scale=None, merge=merge_heads, split=split_heads):
+def _grouped(keys=_repeat, values=_repeat, merge=merge_heads, split=split_heads):
     def attend(x, w_q, w_k, w_v, heads, groups):
         key, value = (split(x @ w, groups) for w in (w_k, w_v))
         key, value = keys(key, heads // groups), values(value, heads // groups)
-        number = scale and scale(w_q.shape[1], heads, groups)
-        query = split(x @ w_q, heads)
-        output, weights = scaled_dot_product_attention(query, key, value, scale=number)
+        output, weights = scaled_dot_product_attention(split(x @ w_q, heads), key, value)
         return merge(output), weights
 
     return attend
@@ -73,11 +70,15 @@ _GROUPED_ATTENTION = Task(
         values_in_turns=_grouped(values=_tile),
         first_group=_grouped(*2 * [lambda heads, times: _repeat(heads[:1], len(heads) * times)]),
         **each(
-            lambda scale: _grouped(scale=scale),
-            unscaled=lambda width, heads, groups: 1.0,
-            by_all_heads=lambda width, heads, groups: width**-0.5,
-            by_num_heads=lambda width, heads, groups: heads**-0.5,
-            by_group=lambda width, heads, groups: (width / groups) ** -0.5,
+            lambda square: (
+                lambda x, q, *others: _grouped()(
+                    x, q * np.sqrt(square(q.shape[1], *others[2:])), *others
+                )
+            ),
+            unscaled=lambda width, heads, groups: width / heads,
+            by_all_heads=lambda width, heads, groups: 1 / heads,
+            by_num_heads=lambda width, heads, groups: width / heads**2,
+            by_group=lambda width, heads, groups: groups / heads,
         ),
         split_torn=_grouped(split=lambda x, heads: x.reshape(heads, len(x), -1)),
         **each(
@@ -97,10 +98,10 @@ def _kept_columns(width, num_heads, removed):
     return ~np.isin(np.arange(width) // (width // num_heads), removed)
 
 
-def _smaller(kept=_kept_columns):
+def _smaller(kept=_kept_columns, cut=lambda w, keep: w[:, keep]):
     def shrink(w_q, w_k, w_v, w_o, num_heads, removed):
         keep = kept(w_q.shape[1], num_heads, removed)
-        return w_q[:, keep], w_k[:, keep], w_v[:, keep], w_o[keep]
+        return *(cut(w, keep) for w in (w_q, w_k, w_v)), cut(w_o.T, keep).T
 
     return shrink
 
@@ -128,11 +129,6 @@ def _smaller_cases(rng):
     yield _large(rng, (2, 3, 5), lambda num_heads: []), "none_removed"
 
 
-def _zeroed(w_q, w_k, w_v, w_o, num_heads, removed):
-    keep = _kept_columns(w_q.shape[1], num_heads, removed)
-    return w_q * keep, w_k * keep, w_v * keep, w_o * keep[:, None]
-
-
 def _one_after_another(width, heads, removed):
     left, size = np.arange(width), width // heads
     for head in removed:
@@ -147,7 +143,7 @@ _SMALLER_LAYER = Task(
     returns=("w_q", "w_k", "w_v", "w_o"),
     clues={"cannot reshape array": "other_d_out"},
     mistakes=dict(
-        zeroed=_zeroed,
+        zeroed=_smaller(cut=lambda w, keep: w * keep),
         **each(
             _smaller,
             removed_kept=lambda *sizes: ~_kept_columns(*sizes),
@@ -196,11 +192,7 @@ def _run(x, w_q, w_k, w_v):
     return layer(x).output
 
 
-def _relative(off, full, axis=None):
-    return norm(off, axis=axis) / norm(full, axis=axis)
-
-
-def _loss(pool_q=_same, pool_k=_pooled, pool_v=_pooled, measure=_relative):
+def _loss(pool_q=_same, pool_k=_pooled, pool_v=_pooled, measure=relative):
     def errors(x, w_q, w_k, w_v, groups):
         full = _run(x, w_q, w_k, w_v)
         few = (_run(x, pool_q(w_q, g), pool_k(w_k, g), pool_v(w_v, g)) for g in groups)
@@ -233,12 +225,7 @@ _FEWER_GROUPS = Measurement(
             summed=lambda heads: heads.sum(axis=2, keepdims=True),
         ),
         **returning(_loss(), opposite_order=lambda errors: errors[::-1]),
-        **each(
-            lambda measure: _loss(measure=measure),
-            not_relative=lambda off, full: norm(off),
-            squares=lambda off, full: _relative(off, full) ** 2,
-            mean_of_ratios=lambda off, full: _relative(off, full, axis=-1).mean(),
-        ),
+        **each(lambda measure: _loss(measure=measure), **NOT_RELATIVE),
     ),
 )
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from attnbook import scaled_dot_product_attention, split_heads
-from course.bank import Truths
 from course.quiz import numbers
+from course.truths import Truths
 
 TRUTHS = Truths()
 rng = np.random.default_rng(0)

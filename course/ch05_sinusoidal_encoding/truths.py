@@ -15,9 +15,8 @@ from attnbook import (
     self_attention,
     sinusoidal_encoding,
 )
-from course.bank import Truths
 from course.quiz import numbers
-from course.sessions import printed
+from course.truths import Truths, printed
 
 TRUTHS = Truths(
     said={

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import contextlib
+import functools
 import json
 import os
 import time
@@ -45,16 +46,10 @@ def names_from_outside(source: str) -> set[str]:
 class JudgedExecute(Execute):
     """Run students' cells in a kernel, and test cells outside it."""
 
-    call_timeout = Integer(10, help="seconds that one call of a student's function may take").tag(
-        config=True
-    )
-
+    call_timeout = Integer(10, help="seconds for one call of a student's function").tag(config=True)
     course = Unicode(help="the folder of the course, closed to students' code").tag(config=True)
-
     most_restarts = Integer(5, help="kernels that one notebook may use up").tag(config=True)
-
     most_seconds = Integer(300, help="seconds that one notebook may take in all").tag(config=True)
-
     most_output = Integer(1_000_000, help="characters that one cell may print").tag(config=True)
 
     def preprocess(self, nb, resources=None, km=None):
@@ -108,18 +103,11 @@ class JudgedExecute(Execute):
         """Judge a test cell, or run a student's cell."""
         if cell.cell_type == "code":
             cell.outputs = []
-            source = self._test_source(cell)
-            if source is None:
-                self._run_students_cell(cell, index)
+            if utils.is_grade(cell) and cell.metadata.nbgrader.get("grade_id") in self._tests:
+                self._judge(cell)
             else:
-                self._judge(cell, source)
+                self._run_students_cell(cell, index)
         return cell, resources
-
-    def _test_source(self, cell):
-        """Return the gradebook's wording if this is a test cell, whatever the student wrote."""
-        if not utils.is_grade(cell):
-            return None
-        return self._tests.get(cell.metadata.nbgrader.get("grade_id"))
 
     def _given_up(self):
         """Say why no more of this notebook is run, or return None."""
@@ -143,7 +131,9 @@ class JudgedExecute(Execute):
             cell.outputs = [new_output("error", ename=kind, evalue=message, traceback=[message])]
             self._restart()
 
-    def _judge(self, cell, source):
+    def _judge(self, cell):
+        """Run a test in the gradebook's wording, whatever the student wrote."""
+        source = self._tests[cell.metadata.nbgrader["grade_id"]]
         try:
             exec(compile(source, "test", "exec"), self._namespace(source))
         except (Exception, NoAnswer) as error:
@@ -157,7 +147,8 @@ class JudgedExecute(Execute):
         """Give a test the names it uses: the student's ones reach into the kernel."""
         namespace = {"np": np}
         for name in sorted(names_from_outside(source) - set(namespace)):
-            namespace[name] = Remote(name, self._runner(name), self._give).resolve()
+            run = functools.partial(self._call, name)
+            namespace[name] = Remote(name, run, self._give).resolve()
         return namespace
 
     def _give(self, folder):
@@ -165,23 +156,21 @@ class JudgedExecute(Execute):
         if self._stranger:
             self._stranger.own(folder)
 
-    def _runner(self, name):
-        def run(code):
-            if self._given_up():
-                raise NoAnswer(f"{name}: not run, since {self._given_up()}.")
-            if name in self._stuck:
-                raise NoAnswer(f"{name}: it took too long, or ended the kernel, in a test before.")
-            cell = new_code_cell(code, metadata={"attnbook": "call"})
-            try:
-                self._run(cell, 0, store_history=False)
-            except Exception as error:
-                self._stuck.add(name)
-                self._restart()
-                late = isinstance(error, CellTimeoutError)
-                why = f"gave no result in {self.call_timeout} s" if late else "ended the kernel"
-                raise NoAnswer(f"{name}: a call {why}. Does a loop never end?") from error
-
-        return run
+    def _call(self, name, code):
+        """Run code that calls a student's function."""
+        if self._given_up():
+            raise NoAnswer(f"{name}: not run, since {self._given_up()}.")
+        if name in self._stuck:
+            raise NoAnswer(f"{name}: it took too long, or ended the kernel, in a test before.")
+        cell = new_code_cell(code, metadata={"attnbook": "call"})
+        try:
+            self._run(cell, 0, store_history=False)
+        except Exception as error:
+            self._stuck.add(name)
+            self._restart()
+            late = isinstance(error, CellTimeoutError)
+            why = f"gave no result in {self.call_timeout} s" if late else "ended the kernel"
+            raise NoAnswer(f"{name}: a call {why}. Does a loop never end?") from error
 
     def _run(self, cell, index, **options):
         """Run a cell; raise DeadKernelError also if it asked its kernel to end by exit()."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Callable
 from pathlib import Path
@@ -71,6 +72,22 @@ def judge_value(name: str, measured, *read) -> None:
     number = np.asarray(*read)
     if number.shape or number.dtype.kind not in "iuf" or not np.isclose(number, expected):
         _refuse(name, "read_off", how=task.say(task.how))
+
+
+def cases_of(name):
+    """Return the arguments of each case of a task, as the class draws them."""
+    task = all_tasks()[name]
+    measured = isinstance(task, Measurement)
+    seed = class_seed() if measured else secret_seed(name)
+    return [arguments for arguments, _ in task.cases(np.random.default_rng(seed))]
+
+
+def ask(name, answer):
+    """Raise WrongAnswer unless an answer of a bank is right, as a hidden test does."""
+    if not isinstance(all_tasks()[name], Measurement):
+        return judge(name, answer)
+    with np.errstate(all="ignore"):
+        return judge_value(name, answer(*copy.deepcopy(cases_of(name)[0]).values()))
 
 
 def general(id_: str, **fields: object) -> str:

@@ -8,19 +8,11 @@ import re
 import secrets
 from pathlib import Path
 
+from course.words import say
+
 VARIABLE = "ATTNBOOK_CLASS"
 COURSE = Path(__file__).parents[1]
 SEED = "CLASS_SEED = {}"  # a line of each master, with a 0, and of each release
-NEXT_CLASS = """\
-For the next class first move course/class-phrase.txt, course/gradebook.db and the folders that \
-nbgrader made in course (release, submitted, autograded, feedback, downloaded) somewhere else."""
-OTHER_PHRASE = f"""\
-In course/submitted lies what students handed in, and only the phrase that it was released with \
-can grade that; this is another one. To go on with this class, give no PHRASE, or the one it began \
-with. {NEXT_CLASS}"""
-NO_PHRASE = f"""\
-In course/submitted lies what students handed in, and the phrase that grades it is gone: there is \
-no course/class-phrase.txt. Put it back, or give the phrase by PHRASE="...". {NEXT_CLASS}"""
 
 
 def phrase() -> str:
@@ -42,10 +34,10 @@ def keep_phrase(given: str | None) -> None:
     kept = _kept()
     if any(COURSE.glob("submitted/*/*/*")):
         if not (given or kept):
-            raise ValueError(NO_PHRASE)
+            raise ValueError(say("no_phrase", next=say("next_class")))
         other = given and kept and given != kept
         if other or (released() and class_seed(given or kept) not in released()):
-            raise ValueError(OTHER_PHRASE)
+            raise ValueError(say("other_phrase", next=say("next_class")))
     if given or not kept:
         file = COURSE / "class-phrase.txt"
         file.write_text(f"{given or secrets.token_hex(16)}\n")

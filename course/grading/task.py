@@ -35,6 +35,19 @@ def sizes(rng: np.random.Generator, *among: tuple[int, ...]) -> list[int]:
     return drawn if len(set(drawn)) == len(drawn) else sizes(rng, *among)
 
 
+def relative(off: np.ndarray, full: np.ndarray, axis: int | None = None) -> np.ndarray:
+    """Return the norm of what is off, as a share of the norm of the whole."""
+    return np.linalg.norm(off, axis=axis) / np.linalg.norm(full, axis=axis)
+
+
+# The same, put wrong.
+NOT_RELATIVE = {
+    "not_relative": lambda off, full: np.linalg.norm(off),
+    "squares": lambda off, full: relative(off, full) ** 2,
+    "mean_of_ratios": lambda off, full: relative(off, full, axis=-1).mean(),
+}
+
+
 def level(rng: np.random.Generator) -> float:
     """Draw the class's threshold, as the release does after its data."""
     return round(rng.uniform(0.3, 0.6), 2)

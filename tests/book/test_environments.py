@@ -39,17 +39,18 @@ HOMES = {
     f"course/{name}.py": ".venv-course"
     for name in (
         *("nbgrader_config", "grading/collecting", "grading/executing", "grading/restoring"),
-        *("grading/returning", "grading/seeding", "grading/wrapping"),
+        "grading/steps",
     )
 }
 HOMES |= {f"tools/{name}.py": ".venv-course" for name in ("canvas_grades", "grade_demo")}
 # What is imported and is a part of a package that is asked for.
 PARTS = {
     "ipykernel": ["jupyter_core", "matplotlib_inline", "traitlets"],
+    "jupyterlab": ["jupyter_server"],
     "jupyter-book": [
         *("docutils", "markdown_it", "mdit_py_plugins", "myst_nb", "nbformat", "sphinx"),
         *("sphinx_copybutton", "sphinx_external_toc", "sphinx_ext_autodoc", "sphinx_ext_napoleon"),
-        "sphinxcontrib_bibtex",
+        *("imagesize", "sphinxcontrib_bibtex"),
     ],
     "pytest": ["packaging"],
 }
@@ -119,8 +120,7 @@ def imported(path):
             names |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and not node.level:
             names.add(node.module.partition(".")[0])
-    ours = {"torch"}  # `make bench` compares with it where it is
-    ours |= {"attnbook", "course", "tools", "tests", *(each.stem for each in EXTENSIONS)}
+    ours = {"attnbook", "course", "tools", "tests", *(each.stem for each in EXTENSIONS)}
     return names - set(sys.stdlib_module_names) - ours
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from course import pages, quiz
 from course.chapters import ROOT, by_id, cells, chapters
-from course.sessions import snippets
+from course.truths import snippets
 
 CHAPTERS = chapters()
 PAGE = (ROOT / "book/instructors.md").read_text(encoding="utf-8")

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from course import quiz
-from course.bank import Truths
 from course.chapters import cells, chapters
+from course.truths import Truths
 
 COUNTS = {5: "Five", 6: "Six", 7: "Seven", 8: "Eight"}
 CHAPTERS = chapters()

@@ -12,8 +12,7 @@ import pytest
 from attnbook.exercises import WrongAnswer
 from course.chapters import chapters
 from course.grading import seeds
-from course.grading.asking import ask, cases_of
-from course.grading.judging import all_tasks, judge_loops, judge_value
+from course.grading.judging import all_tasks, ask, cases_of, judge_loops, judge_value
 from course.grading.task import Measurement
 
 TASKS = all_tasks()

@@ -91,7 +91,8 @@ def test_its_quiz_becomes_a_package(new):
 def test_its_assignment_is_released_and_graded(new):
     run(new.root, "tools", "assignments", "_build/assignments", environment=".venv-course")
     released = zipfile.ZipFile(new.root / f"_build/assignments/{new.assignment}.zip")
-    assert released.namelist() == [f"{new.assignment}/{new.assignment}.ipynb"]
+    folder = f"{new.assignment}/"
+    assert released.namelist() == [folder, f"{folder}{new.assignment}.ipynb"]
     told = run(new.root, "-c", GRADE, environment=".venv-course")
     assert json.loads(told.splitlines()[-1]) == {
         "perfect": [4, 2, 4, 3, 2, 5],

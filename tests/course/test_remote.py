@@ -16,8 +16,7 @@ import pytest
 import attnbook
 from attnbook.exercises import WrongAnswer
 from course.grading import seeds
-from course.grading.asking import cases_of
-from course.grading.judging import all_tasks, judge, judge_value
+from course.grading.judging import all_tasks, cases_of, judge, judge_value
 from course.grading.remote import LARGEST, NoAnswer, Remote
 from course.grading.task import Measurement
 from tools import students

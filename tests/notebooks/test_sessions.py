@@ -1,13 +1,15 @@
 """The cells that an instructor pastes into a chapter and runs in front of the class."""
 
 import dis
+import itertools
+import re
 
 import nbformat
 import pytest
 from nbclient import NotebookClient
 
 from course.chapters import chapters
-from course.sessions import pictures, printed, snippets, variants
+from course.truths import pictures, printed, snippets
 
 CHAPTERS = [chapter for chapter in chapters() if snippets(chapter)]
 CHECKS = [
@@ -17,6 +19,19 @@ CHECKS = [
 every_session = pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.name)
 
 PASSING = {"fig", "axes", "ax", "_"}  # what every cell that uses them sets anew
+
+
+def variants(code: str, said: dict[str, list[str]]) -> list[str]:
+    """Return a cell with each value that a class may say; the first is the one it has."""
+    codes = [code]
+    for variable, values in said.items():
+        line = re.compile(rf"^{variable} = .+?(?=  # )", re.M)
+        if line.search(code):
+            every = itertools.product(codes, values)
+            codes = [line.sub(f"{variable} = {value}", each) for each, value in every]
+    if codes[0] != code:
+        raise ValueError(f"the first values that are said are not those of the cell:\n{code}")
+    return codes
 
 
 def assigned(code):

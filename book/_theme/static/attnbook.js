@@ -76,9 +76,7 @@ for (const box of document.querySelectorAll("article :is(pre, figure)")) {
   box.tabIndex = 0;
   fits.observe(box);
 }
-for (const box of document.querySelectorAll(
-  ".katex-display, .table-box, .text_markdown",
-)) box.tabIndex = 0;
+for (const box of document.querySelectorAll(".katex-display, .table-box")) box.tabIndex = 0;
 
 // The contents of the page follow the reader.
 const links = new Map();

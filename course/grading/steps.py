@@ -1,0 +1,51 @@
+"""Small steps of nbgrader's release, feedback and return."""
+
+from __future__ import annotations
+
+from glob import glob
+from pathlib import Path
+
+from nbgrader.exchange.default import ExchangeReleaseFeedback
+from nbgrader.preprocessors import NbGraderPreprocessor
+
+from course.grading.seeds import SEED, class_seed
+
+# Bootstrap, which nbgrader brings, would break within words.
+STYLE = ".output_area pre { white-space: pre-wrap; overflow-wrap: anywhere; word-break: normal }"
+
+
+class SetClassSeed(NbGraderPreprocessor):
+    """Put the class's public seed where the master has a 0."""
+
+    def preprocess_cell(self, cell, resources, index):
+        """Replace the seed in one cell."""
+        if cell.cell_type == "code":
+            cell.source = cell.source.replace(SEED.format(0), SEED.format(class_seed()))
+        return cell, resources
+
+
+class WrapOutput(NbGraderPreprocessor):
+    """Wrap outputs, since nbgrader's page cuts a message off at its right edge.
+
+    A template of our own would not do: Formgrader makes feedback by nbgrader's, whatever is set.
+    """
+
+    def preprocess(self, nb, resources):
+        """Add to the page's styles, which CSSHTMLHeaderPreprocessor has begun."""
+        resources["inlining"]["css"].append(STYLE)
+        return nb, resources
+
+
+class ReleaseFeedback(ExchangeReleaseFeedback):
+    """Name, and leave out, who handed in otherwise: nbgrader would stop at the first one.
+
+    A student fetches feedback by a secret that `nbgrader submit` makes; without it nobody can.
+    """
+
+    def copy_files(self):
+        """Copy the feedback of those who have a secret."""
+        for page in map(Path, sorted(glob(f"{self.src_path}/*.html"))):
+            if not page.with_name("submission_secret.txt").exists():
+                self.coursedir.student_id_exclude += f",{page.parents[1].name}"
+                self.log.warning("Not handed in by nbgrader submit: give the student %s", page)
+        super().copy_files()

@@ -28,7 +28,7 @@ book: .venv/ready ## build the site into _build/html
 	@echo "read it:  make serve   or open $(SITE)/index.html"
 
 serve: book ## build the site and serve it at http://localhost:8000 (or PORT=...)
-	@$(BIN)/python -m tools serve $(SITE) $(PORT)
+	@$(BIN)/python -m http.server --bind 127.0.0.1 --directory $(SITE) $(PORT)
 
 lab: .venv-lab/ready ## open a chapter in JupyterLab (CHAPTER=02-scaled-dot-product, ...)
 	cd book && ../.venv-lab/bin/jupyter lab $(CHAPTER).ipynb

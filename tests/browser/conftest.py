@@ -1,14 +1,14 @@
 """A headless Chromium and the built site on a server of its own, for the tests in this folder."""
 
 import contextlib
+import functools
 import shutil
 import threading
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import sync_playwright
-
-from tools.serve import server
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "_build" / "html"
@@ -22,9 +22,17 @@ FLAGS = [
 ]
 
 
+class Handler(SimpleHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+
 @contextlib.contextmanager
 def serving(folder):
-    httpd = server(folder)
+    handler = functools.partial(Handler, directory=folder)
+    httpd = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=httpd.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{httpd.server_port}"
     httpd.shutdown()
@@ -33,7 +41,7 @@ def serving(folder):
 
 @pytest.fixture(scope="session")
 def address():
-    """Return where the built site is served: compressed, as by a web host."""
+    """Return where the built site is served."""
     with serving(SITE) as where:
         yield where
 

@@ -33,6 +33,13 @@ def test_each_part_made_of_the_rooms_stands_on_one_page(part):
     assert sum(text.count(f"```{{rooms}} {part}\n```") for text in texts) == 1
 
 
+def test_an_old_link_to_a_section_that_has_moved_leads_to_a_link_to_its_page():
+    page = (ROOT / "book/instructors.md").read_text(encoding="utf-8")
+    for label in ("assignments", "collect", "run-a-class-on-a-hub"):
+        (name,) = re.findall(rf'<span id="{label}"></span>.*?\]\(([\w-]+\.md)\)', page)
+        assert f"({label})=\n" in (ROOT / "book" / name).read_text(encoding="utf-8")
+
+
 # Objectives
 
 

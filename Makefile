@@ -113,7 +113,7 @@ canvas-grades: .venv-course/ready ## fill the scores into Canvas's gradebook (GR
 notebooks: .venv/ready ## execute the chapters in place, so that their stored outputs are today's
 	$(BIN)/python -m tools notebooks
 
-measure: .venv-lab/ready ## measure time and memory of the chapters for the instructors' page
+measure: .venv-lab/ready ## measure time and memory of the chapters for the page *Run a class*
 	.venv-lab/bin/python -m tools measure --write
 
 bench: .venv/ready ## compare the speed of attention with lean and with textbook NumPy

@@ -35,6 +35,17 @@ def contents() -> Iterator[str]:
         yield f"| {link} | {about['summary']} | {exercises} | {about['minutes']} |"
 
 
+def plan() -> Iterator[str]:
+    """Plan a course, a chapter a week; an assignment is due in the week after its chapter's."""
+    yield say("plan")
+    for chapter in chapters():
+        week, title = chapter.number, chapter.about["title"]
+        row = {"minutes": chapter.about["minutes"], "exercises": len(chapter.exercises)}
+        due = week - 1 or ""
+        yield f"| {week} | [{title}](session-{week}) | {say('plan_row', **row)} | {week} | {due} |"
+    yield f"| {week + 1} | | | | | {week} |"
+
+
 def objectives() -> Iterator[str]:
     """List what a reader can do after each chapter, and what tests it."""
     yield say("objectives")
@@ -77,6 +88,7 @@ def tasks() -> Iterator[str]:
 def sessions() -> Iterator[str]:
     """Yield the plans of the sessions."""
     for chapter in chapters():
+        yield f"(session-{chapter.number})="
         yield say("session", number=chapter.number, title=chapter.about["title"]) + "\n"
         yield session(chapter)
 
@@ -97,10 +109,8 @@ def running() -> Iterator[str]:
     titled, of_all = {chapter.name: chapter for chapter in chapters()}, measured["chapters"]
     yield say("running")
     for name, (seconds, most, kept) in of_all.items():
-        chapter = titled[name]
-        row = {"seconds": seconds, "most": most, "kept": kept, "exercises": len(chapter.exercises)}
-        row = say("running_row", **row, minutes=chapter.about["minutes"])
-        yield f"| []({chapter.label}) | {row} |"
+        row = say("running_row", seconds=seconds, most=most, kept=kept)
+        yield f"| []({titled[name].label}) | {row} |"
     name, students, cores, seconds, most = measured["class"]
     kept = measured["server"] + sum(kept for _, _, kept in of_all.values())
     worst = kept - of_all[name][2] + of_all[name][1]
@@ -112,5 +122,6 @@ def running() -> Iterator[str]:
 
 
 PARTS: dict[str, Callable[[], Iterator[str]]] = {
-    part.__name__: part for part in (contents, objectives, tasks, sessions, running, kill_table)
+    part.__name__: part
+    for part in (contents, plan, objectives, sessions, tasks, running, kill_table)
 }

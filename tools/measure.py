@@ -4,7 +4,7 @@
 
 Runs on Linux, in the environment that Binder and a class's hub have, with one thread for NumPy.
 Prints the numbers as JSON; with --write, by `make measure`, they go
-into course/measured.json, of which the page for instructors is made.
+into course/measured.json, of which the page *Run a class* is made.
 """
 
 from __future__ import annotations

@@ -190,7 +190,7 @@ class TestChapter:
 
 
 def test_the_link_for_a_class_pulls_this_repository_and_opens_a_chapter():
-    (link,) = re.findall(r"^https://\S+/git-pull\?\S+$", read(BOOK / "instructors.md"), re.M)
+    (link,) = re.findall(r"^https://\S+/git-pull\?\S+$", read(BOOK / "instructors-hub.md"), re.M)
     parts = urlsplit(link)
     assert parts.path == "/hub/user-redirect/git-pull"
     asked = dict(parse_qsl(parts.query, strict_parsing=True))

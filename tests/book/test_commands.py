@@ -10,7 +10,8 @@ import pytest
 
 from course.chapters import ROOT
 
-PAGES = ["README.md", "CONTRIBUTING.md", "course/README.md", "book/index.md", "book/instructors.md"]
+PAGES = ["README.md", "CONTRIBUTING.md", "course/README.md", "book/index.md"]
+PAGES += [f"book/instructors{part}.md" for part in ("", "-grading", "-hub")]
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 
 

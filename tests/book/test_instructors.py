@@ -9,7 +9,7 @@ from course.chapters import ROOT, by_id, cells, chapters
 from course.truths import snippets
 
 CHAPTERS = chapters()
-PAGE = (ROOT / "book/instructors.md").read_text(encoding="utf-8")
+GRADING = (ROOT / "book/instructors-grading.md").read_text(encoding="utf-8")
 
 every_chapter = pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.name)
 
@@ -31,6 +31,13 @@ def box(chapter):
 def test_each_part_made_of_the_rooms_stands_on_one_page(part):
     texts = [path.read_text(encoding="utf-8") for path in (ROOT / "book").glob("*.md")]
     assert sum(text.count(f"```{{rooms}} {part}\n```") for text in texts) == 1
+
+
+def test_an_old_link_to_a_section_that_has_moved_leads_to_a_link_to_its_page():
+    page = (ROOT / "book/instructors.md").read_text(encoding="utf-8")
+    for label in ("assignments", "collect", "run-a-class-on-a-hub"):
+        (name,) = re.findall(rf'<span id="{label}"></span>.*?\]\(([\w-]+\.md)\)', page)
+        assert f"({label})=\n" in (ROOT / "book" / name).read_text(encoding="utf-8")
 
 
 # Objectives
@@ -99,8 +106,15 @@ def test_the_tasks_are_listed_with_links_to_the_masters():
 
 def test_students_on_a_hub_get_the_nbgrader_that_grades():
     pinned = (ROOT / "constraints.txt").read_text(encoding="utf-8")
-    (version,) = re.findall(r"pip install nbgrader==(\S+)$", PAGE, re.M)
+    (version,) = re.findall(r"pip install nbgrader==(\S+)$", GRADING, re.M)
     assert f"\nnbgrader=={version}\n" in pinned
+
+
+@pytest.mark.english
+def test_a_call_is_stopped_after_as_many_seconds_as_the_page_says():
+    settings = (ROOT / "course/nbgrader_config.py").read_text(encoding="utf-8")
+    assert "\nc.JudgedExecute.call_timeout = 10 " in settings
+    assert "A call that takes more than ten seconds" in GRADING
 
 
 # Sessions
@@ -158,12 +172,20 @@ def test_some_sessions_have_cells_to_paste():
     assert sum(bool(snippets(chapter)) for chapter in CHAPTERS) >= 3
 
 
-# Times
+# The plan of a course, and times
+
+
+def test_the_plan_collects_each_assignment_a_week_after_it_was_handed_out():
+    rows = [row.split("|") for row in pages.plan()][1:]
+    out, back = ({row[at].strip(): int(row[1]) for row in rows} for at in (5, 6))
+    assert out.keys() == back.keys() == {"", *(str(chapter.number) for chapter in CHAPTERS)}
+    assert all(back[each] == week + 1 for each, week in out.items() if each)
 
 
 @every_chapter
 def test_the_minutes_to_read_are_the_chapter_s(chapter):
     minutes, exercises = chapter.about["minutes"], len(chapter.exercises)
     assert re.search(rf"\b{minutes}\b", box(chapter)), "say in the chapter's box how long it takes"
-    (row,) = [line for line in pages.running() if f"[]({chapter.label}) |" in line]
-    assert re.findall(r"\d+", row.replace(chapter.label, ""))[:2] == [str(minutes), str(exercises)]
+    row = list(pages.plan())[chapter.number]
+    week, _, *numbers = [re.search(r"\d+|$", cell)[0] for cell in row.split("|")[1:-1]]
+    assert [week, *numbers[:2]] == [str(n) for n in (chapter.number, minutes, exercises)]

@@ -1,5 +1,5 @@
 """The chapters in the environment of readers: they show what they show in the book, and need the
-time and memory that the page for instructors says.
+time and memory that the page *Run a class* says.
 """
 
 import json

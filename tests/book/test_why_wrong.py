@@ -1,5 +1,6 @@
 """The page of symptoms: what it says catches a mistake does catch it, and accepts what is right."""
 
+import contextlib
 import re
 
 import numpy as np
@@ -44,6 +45,33 @@ def test_the_property_accepts_what_is_right_and_catches_what_is_wrong(name, seed
     run(right, wrong, seed=seed)
     with pytest.raises(AssertionError):
         run(right, wrong, catch, seed=seed)
+
+
+# Exercises whose answers take what the functions of the page take.
+ASKED = {
+    "softmax": "softmax",
+    "scores": "score",
+    "masked-softmax": "weigh",
+    "split-heads": "split_heads",
+    "merge-heads": "merge_heads",
+}
+
+
+@pytest.mark.parametrize("exercise", ASKED)
+def test_the_property_accepts_other_right_answers(exercise):
+    banks = (chapter.part("exercise_answers").BANK for chapter in chapters())
+    answers = [answer for bank in banks for answer in bank.right[exercise]]
+    asked = [code for code in ENTRIES.values() if f"def {ASKED[exercise]}(" in code["wrong"]]
+    assert len(answers) >= 5
+    assert asked
+    for answer in answers:
+        for code in asked:
+            names = run(code.get("right", ""))
+            names[ASKED[exercise]] = lambda *given, right=answer: np.asarray(right(*given))
+            # An answer may be written for as many axes as the exercise has.
+            expected = contextlib.suppress(ValueError, TypeError, IndexError)
+            with expected, np.errstate(all="ignore"):
+                exec(code["catch"], names)
 
 
 # What an entry says of its mistake besides: each holds once the wrong code has run.

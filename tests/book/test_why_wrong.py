@@ -1,0 +1,264 @@
+"""The page of symptoms: what it says catches a mistake does catch it, and accepts what is right."""
+
+import contextlib
+import re
+
+import numpy as np
+import pytest
+
+import attnbook
+from attnbook.exercises import _all_exercises
+from course.chapters import ROOT, chapters
+
+PAGE = (ROOT / "book" / "why-wrong.md").read_text(encoding="utf-8")
+TABLE, *PARTS = re.split(r"^(?=\(why-[\w-]+\)=$)", PAGE, flags=re.M)
+SYMPTOMS = [part for part in PARTS if "\n## " in part]
+TEXTS = {re.match(r"\(([\w-]+)", part)[1]: part for part in PARTS if "\n### " in part}
+
+
+def blocks(text):
+    """Return the code of each block by its class."""
+    found = re.findall(r"^```\{code-block\} python\n:class: (\S+)\n(.*?)^```$", text, re.M | re.S)
+    assert len(dict(found)) == len(found) == text.count("```") / 2
+    return dict(found)
+
+
+SET_UP = blocks(TABLE)["set-up"]
+ENTRIES = {name: blocks(text) for name, text in TEXTS.items()}
+every_entry = pytest.mark.parametrize("name", ENTRIES)
+
+
+def run(*code, seed=0):
+    """Run pieces of code one after the other, as a reader does, and return what they define."""
+    names = {}
+    with np.errstate(all="ignore"):  # a wrong answer may divide by zero
+        for piece in (SET_UP.replace("default_rng(0)", f"default_rng({seed})"), *code):
+            exec(piece, names)
+    return names
+
+
+@pytest.mark.parametrize("seed", range(3))
+@every_entry
+def test_the_property_accepts_what_is_right_and_catches_what_is_wrong(name, seed):
+    wrong, right, catch = (ENTRIES[name].get(kind, "") for kind in ("wrong", "right", "catch"))
+    run(right, catch, seed=seed)
+    run(right, wrong, seed=seed)
+    with pytest.raises(AssertionError):
+        run(right, wrong, catch, seed=seed)
+
+
+# Exercises whose answers take what the functions of the page take.
+ASKED = {
+    "softmax": "softmax",
+    "scores": "score",
+    "masked-softmax": "weigh",
+    "split-heads": "split_heads",
+    "merge-heads": "merge_heads",
+}
+
+
+@pytest.mark.parametrize("exercise", ASKED)
+def test_the_property_accepts_other_right_answers(exercise):
+    banks = (chapter.part("exercise_answers").BANK for chapter in chapters())
+    answers = [answer for bank in banks for answer in bank.right[exercise]]
+    asked = [code for code in ENTRIES.values() if f"def {ASKED[exercise]}(" in code["wrong"]]
+    assert len(answers) >= 5
+    assert asked
+    for answer in answers:
+        for code in asked:
+            names = run(code.get("right", ""))
+            names[ASKED[exercise]] = lambda *given, right=answer: np.asarray(right(*given))
+            # An answer may be written for as many axes as the exercise has.
+            expected = contextlib.suppress(ValueError, TypeError, IndexError)
+            with expected, np.errstate(all="ignore"):
+                exec(code["catch"], names)
+
+
+# What an entry says of its mistake besides: each holds once the wrong code has run.
+CLAIMS = {
+    "why-overflow": """
+assert np.isfinite(softmax(np.array([709.0]))) and np.isnan(softmax(np.array([710.0])))""",
+    "why-maximum-of-all": """
+assert np.isnan(softmax(np.array([[0.0], [-5000.0]]))).ravel().tolist() == [False, True]""",
+    "why-masked-maximum": """
+hidden = np.where(mask, scores, 1e4)
+assert (np.exp(hidden - 1e4) * mask == 0).all()""",
+    "why-empty-row": """
+empty = weigh(scores, padding_mask([7, 4, 0]))
+assert np.isnan(empty[2]).all() and np.isfinite(empty[:2]).all()""",
+    "why-zero-times-infinity": "assert np.isnan(weigh(scores, mask)).all()",
+    "why-hidden-nan": """
+dirty = np.where(mask.swapaxes(-1, -2), value, np.nan)
+assert np.isnan(attend(query, key, dirty, mask)[0][1:]).all()""",
+    "why-softmax-axis": "assert np.allclose(softmax(scores).sum(axis=-2), 1)",
+    "why-keepdims": """
+square, e = np.eye(7), np.exp(np.eye(7) - 1)
+assert np.allclose(softmax(square), e / e.sum(axis=1)[None, :])
+try:
+    softmax(scores[0])
+except ValueError:
+    pass
+else:
+    raise AssertionError""",
+    "why-mask-after": """
+assert (weigh(scores, mask)[1, :, 4:] == 0).all()
+assert not np.allclose(weigh(scores + 3 * ~mask, mask), weigh(scores, mask))""",
+    "why-scaled-late": """
+assert np.allclose(attend(query, key, value)[1].sum(axis=-1), 1 / np.sqrt(5))""",
+    "why-integers": """
+assert (softmax(np.array([[2, 1, 0]])) == 0).all()
+assert np.allclose(softmax(scores).sum(axis=-1), 1)""",
+    "why-epsilon": "assert (softmax(scores - 1000) == 0).all()",
+    "why-precedence": "assert np.allclose(score(query, key), query @ key.swapaxes(1, 2) / 5 / 2)",
+    "why-keys-mixed": "assert attend(query, key, key)[0].shape == query.shape",
+    "why-raw-values": """
+assert np.array_equal(*(self_attention(x, w_q, w_k, w).output for w in (w_v, 0 * w_v)))""",
+    "why-pairs": """
+scores = additive_scores(key, key, np.eye(5), np.eye(5), np.ones(5))
+assert np.allclose(scores, np.tanh(2 * key).sum(axis=-1))""",
+    "why-in-place": """
+first, second = (attend(query, key, value).weights for _ in range(2))
+assert not np.allclose(first, second)""",
+    "why-one-ahead": """
+moved = influence(lambda t: attend(t, t, t, causal_mask(7)).output, x[0], rng)
+assert np.array_equal(moved, np.tri(7, 7, 1))""",
+    "why-added": """
+seen, hidden = weigh(np.zeros(2), np.array([True, False]))
+assert np.isclose(seen / hidden, np.e)""",
+    "why-finite-fill": """
+assert (weigh(scores, mask)[1, :, 4:] == 0).all()
+assert np.allclose(weigh(scores - 4e4, mask)[1, :, 4:].sum(axis=-1), 1)""",
+    "why-empty-uniform": "assert np.allclose(weigh(scores, np.zeros(7, dtype=bool)), 1 / 7)",
+    "why-combined": "assert (combined(causal_mask(7), mask) == (causal_mask(7) | mask)).all()",
+    "why-unscaled": """
+for d_k in (16, 256):
+    spread = score(*rng.standard_normal((2, 101, d_k))).std()
+    assert np.isclose(spread, np.sqrt(d_k), rtol=0.1)
+weights = softmax(score(*rng.standard_normal((2, 101, 256))))
+assert np.median(weights.max(axis=-1)) > 0.95""",
+    "why-scaled-twice": """
+scores = query @ key.swapaxes(-1, -2) / 5
+assert np.allclose(attend(query, key, value).weights, softmax(scores))""",
+    "why-softmax-twice": """
+weights = weigh(100 * scores, mask)
+assert (weights.max(axis=-1) <= np.e * weights.min(axis=-1) + 1e-12).all()
+assert (weights > 0).all()""",
+    "why-drown": "assert np.isclose(np.mean(sinusoidal_encoding(101, 512) ** 2), 1 / 2)",
+    "why-transpose": """
+try:
+    score(query, key)
+except ValueError as error:
+    assert "matmul" in str(error)
+else:
+    raise AssertionError""",
+    "why-fixed-axis": "assert np.allclose(softmax(scores[1]), attnbook.softmax(scores[1]))",
+    "why-first-mask": "assert np.allclose(weigh(scores, mask)[0], weigh(scores[:1], mask[:1])[0])",
+    "why-queries-masked": """
+mask = padding_mask(np.array([7, 4]), 7)
+assert (weigh(scores[:2, :7], mask)[1, 4:] == 0).all()
+assert (weigh(scores[:2, :7], mask)[1, :4, 4:] > 0).all()""",
+    "why-split": """
+assert np.array_equal(split_heads(x, 2).reshape(x.shape), x)
+assert np.array_equal(split_heads(x, 1), attnbook.split_heads(x, 1))""",
+    "why-merge": """
+assert np.array_equal(merge_heads(x.reshape(3, 2, 7, 5)), x)
+assert np.array_equal(merge_heads(x[:, None]), x)""",
+    "why-in-turn": """
+merged, right = (merge(split_heads(x, 2)) for merge in (merge_heads, attnbook.merge_heads))
+assert np.array_equal(np.sort(merged), np.sort(right))
+assert np.array_equal(merge_heads(x[:, None]), x)""",
+    "why-scale-of-whole": """
+q, k = (split_heads(x @ w, 2) for w in (w_q, w_k))
+assert np.allclose(layer(x).weights, softmax(score(q, k) / np.sqrt(2)))""",
+    "why-head-axis": """
+heads = rng.standard_normal((2, 2, 5, 7))
+assert (weigh_heads(heads, padding_mask([4, 7]))[:, 0, :, 4:] == 0).all()
+try:
+    weigh_heads(rng.standard_normal((3, 2, 5, 7)), mask)
+except ValueError:
+    pass
+else:
+    raise AssertionError""",
+    "why-tile": "assert np.array_equal(folded(mask, 2)[1], mask[1])",
+    "why-groups": """
+one = layer.keys(x)[:, :1]
+assert np.array_equal(expanded(one, 4), np.repeat(one, 4, axis=1))
+assert expanded(layer.keys(x), 4).shape == (3, 4, 7, 5)""",
+    "why-eight": """
+wide = np.tile(query, 13)[..., :64]
+assert np.allclose(score(wide, wide), wide @ wide.swapaxes(1, 2) / np.sqrt(64))""",
+    "why-odd": """
+norms = np.linalg.norm(encode(20_000, 7), axis=1)
+assert np.allclose(norms[:10], norms[0], rtol=1e-3) and np.ptp(norms) > 0.1""",
+    "why-causal-cross": """
+weights = cross_attention(x, x, w_q, w_k, w_v).weights
+assert ((weights[:, 0] > 0).sum(axis=-1) == 1).all()""",
+    "why-aligned": "assert causal_for(1, 7).tolist() == [[True] + [False] * 6]",
+    "why-buffer": """
+room = np.pad(key[0], ((0, 6), (0, 0)))
+weights = attend_cached(query[0], room, room, 7).weights
+assert (weights[:, 7:] > 0).all()""",
+    "why-half-scores": """
+assert np.finfo(np.float16).max == 65504 and 64 * 32 * 32 == 65536""",
+    "why-half-positions": """
+assert np.array_equal(positions(2049), np.arange(2049))
+assert (positions(4099)[2049:] % 2 == 0).all()""",
+    "why-no-positions": """
+forth, back = (layer(t).output for t in (x, x[:, ::-1]))
+assert np.allclose(back, forth[:, ::-1])""",
+    "why-along-batch": """
+assert np.allclose(add_positions(x) - x, sinusoidal_encoding(3, 10)[:, None])""",
+    "why-half-exponent": """
+right = attnbook.sinusoidal_encoding(7, 10, base=100)
+assert np.allclose(sinusoidal_encoding(7, 10), right)""",
+    "why-exponent-per-column": """
+pe = sinusoidal_encoding(99, 10)
+assert not np.allclose(np.diff(np.arctan2(pe[:3, 0], pe[:3, 1])), 1)""",
+    "why-layout": """
+one, two = sinusoidal_encoding(7, 10), attnbook.sinusoidal_encoding(7, 10)
+assert np.allclose(one @ one.T, two @ two.T)""",
+    "why-backwards": """
+pe = sinusoidal_encoding(7, 10)
+assert np.allclose(moved(pe[3:], 3), pe[:4])""",
+    "why-packed": "assert [w.shape for w in unpacked(np.zeros((30, 10)))] == 3 * [(10, 10)]",
+    "why-jax": "assert layer(x).weights.shape == (3, 7, 2, 2)",
+    "why-keras": """
+k, v = rng.standard_normal((2, 7, 5))
+assert np.allclose(attend(query, k, v).weights, softmax(score(query, v)))""",
+}
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_the_mistake_shows_as_the_entry_says(name):
+    code = ENTRIES[name]
+    run(code.get("right", ""), code["wrong"], CLAIMS[name])
+
+
+@every_entry
+def test_an_entry_is_short_and_leads_to_where_it_is_explained(name):
+    code = ENTRIES[name]
+    assert code.keys() - {"right"} == {"wrong", "catch"}
+    assert len(code["catch"].splitlines()) <= 3
+    assert len(code["wrong"].splitlines()) <= 4
+    assert all(len(line) <= 84 for piece in code.values() for line in piece.splitlines())
+    text = re.sub(r"```.*?```", "", TEXTS[name], flags=re.S)
+    assert 20 <= len(text.split()) <= 70
+    (label,) = re.findall(r"\[\]\((sec-[\w-]+)\)|\{ref\}`(ex-[\w-]+)`", text)
+    sections = {key for chapter in chapters() for key in chapter.sections}
+    assert "".join(label) in sections | {f"ex-{name}" for name in _all_exercises()}
+
+
+def test_the_table_lists_every_symptom_and_below_it_its_entries():
+    rows = [re.findall(r"\[\]\(#([\w-]+)\)", line) for line in TABLE.splitlines() if "](#" in line]
+    assert [name for row in rows for name in row] == re.findall(r"^\(([\w-]+)\)=$", PAGE, re.M)
+    assert len(rows) == len(SYMPTOMS)
+    assert len(ENTRIES) >= 40
+
+
+def test_the_set_up_gives_the_package_and_two_parts_of_it():
+    names = run()
+    public = {name: each for name, each in names.items() if hasattr(attnbook, name)}
+    assert all(each is getattr(attnbook, name) for name, each in public.items())
+    query, key, value, mask = (names[name] for name in ("query", "key", "value", "mask"))
+    expected = attnbook.scaled_dot_product_attention(query, key, value, mask).weights
+    np.testing.assert_allclose(names["weigh"](names["score"](query, key), mask), expected)

@@ -16,6 +16,7 @@ from course.kill_table import kill_table
 from course.words import say
 
 MEASURED = ROOT / "course/measured.json"  # written by `make measure`
+MASKS = ROOT / "attnbook/data/mask_conventions.json"  # by tests/package/golden/make_golden.py
 ASKED = re.compile(r"\{question\}`([\w-]+)`")  # in the plan of a session
 
 
@@ -111,6 +112,29 @@ def running() -> Iterator[str]:
     )  # fmt: skip
 
 
+def mask_conventions() -> Iterator[str]:
+    """List what each library was given for one mask, and what a query without keys got."""
+    data = json.loads(MASKS.read_text(encoding="utf-8"))
+    yield say("masks")
+    for row in data["rows"]:
+        function, _, _ = row["call"].partition("(")
+        argument, dtype = row["argument"].split(", ")
+        entry, recipe = say(f"entry_{row['recipe']}"), f"`{row['recipe']}`"
+        cells = [f"`{function.strip()}`", f"`{argument}`", dtype, entry, recipe, row["axes"]]
+        yield f"| {' | '.join([*cells, without_keys(row, data['empty_rows']), row['version']])} |"
+
+
+def without_keys(row: dict[str, Any], recorded: list[dict[str, Any]]) -> str:
+    """Say what a query that may attend to nothing got from a call, and from it with a flag."""
+    (text,) = [say(f"empty_{each['gives']}") for each in recorded if each["call"] == row["call"]]
+    for each in recorded:
+        _, _, flag = each["call"].partition(f"{row['call']}, ")
+        if flag:
+            text = say("empty_flagged", gives=text, flag=flag, flagged=say(f"empty_{each['gives']}"))
+    return text
+
+
 PARTS: dict[str, Callable[[], Iterator[str]]] = {
-    part.__name__: part for part in (contents, objectives, tasks, sessions, running, kill_table)
+    part.__name__: part
+    for part in (contents, mask_conventions, objectives, tasks, sessions, running, kill_table)
 }

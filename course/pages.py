@@ -117,11 +117,11 @@ def mask_conventions() -> Iterator[str]:
     data = json.loads(MASKS.read_text(encoding="utf-8"))
     yield say("masks")
     for row in data["rows"]:
-        function, _, _ = row["call"].partition("(")
         argument, dtype = row["argument"].split(", ")
-        entry, recipe = say(f"entry_{row['recipe']}"), f"`{row['recipe']}`"
-        cells = [f"`{function.strip()}`", f"`{argument}`", dtype, entry, recipe, row["axes"]]
-        yield f"| {' | '.join([*cells, without_keys(row, data['empty_rows']), row['version']])} |"
+        call = f"`{row['function']}`<br>`{argument}`, {dtype}"
+        cells = [f"{row['library']} {row['version']}", call, say(f"entry_{row['recipe']}")]
+        cells += [row["axes"], without_keys(row, data["empty_rows"])]
+        yield f"| {' | '.join(cells)} |"
 
 
 def without_keys(row: dict[str, Any], recorded: list[dict[str, Any]]) -> str:
@@ -130,7 +130,9 @@ def without_keys(row: dict[str, Any], recorded: list[dict[str, Any]]) -> str:
     for each in recorded:
         _, _, flag = each["call"].partition(f"{row['call']}, ")
         if flag:
-            text = say("empty_flagged", gives=text, flag=flag, flagged=say(f"empty_{each['gives']}"))
+            text = say(
+                "empty_flagged", gives=text, flag=flag, flagged=say(f"empty_{each['gives']}")
+            )
     return text
 
 

@@ -1,4 +1,4 @@
-"""What *The package* says beside each docstring: how to import it, where it is taught, its source."""
+"""What *The package* says beside docstrings: import, section, source."""
 
 import inspect
 import sys
@@ -42,9 +42,11 @@ TAUGHT = {  # the section that teaches each name
 
 
 def introduce(app, what, fullname, thing, options, lines):
-    """Begin a docstring with the line that imports the thing, and a link to its section."""
+    """Begin a docstring with the import of the thing, and a link to its section."""
     module, _, name = fullname.rpartition(".")
-    if module not in sys.modules or what == "module":  # a method, or a module itself
+    if (
+        module not in sys.modules or what == "module"
+    ):  # a method, or a module itself
         return
     if name in attnbook.__all__:
         module = "attnbook"
@@ -55,7 +57,7 @@ def introduce(app, what, fullname, thing, options, lines):
 
 
 def source_address(domain, about):
-    """Return where the lines that define something are shown to all, or None: a field has none."""
+    """Return where a definition is shown to all, or None: a field has none."""
     module = sys.modules[about["module"]]
     thing = inspect.unwrap(attrgetter(about["fullname"])(module))
     try:
@@ -73,6 +75,6 @@ def resolve(app, config):
 def setup(app):
     app.setup_extension("sphinx.ext.linkcode")
     app.connect("config-inited", resolve)
-    # After Napoleon, which has the default priority, so that it reads docstrings alone.
+    # After Napoleon, which has the default priority and reads docstrings alone.
     app.connect("autodoc-process-docstring", introduce, priority=600)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -16,6 +16,7 @@ from course.kill_table import kill_table
 from course.words import say
 
 MEASURED = ROOT / "course/measured.json"  # written by `make measure`
+MASKS = ROOT / "attnbook/data/mask_conventions.json"  # by tests/package/golden/make_golden.py
 ASKED = re.compile(r"\{question\}`([\w-]+)`")  # in the plan of a session
 
 
@@ -121,7 +122,31 @@ def running() -> Iterator[str]:
     )  # fmt: skip
 
 
+def mask_conventions() -> Iterator[str]:
+    """List what each library was given for one mask, and what a query without keys got."""
+    data = json.loads(MASKS.read_text(encoding="utf-8"))
+    yield say("masks")
+    for row in data["rows"]:
+        argument, dtype = row["argument"].split(", ")
+        call = f"`{row['function']}`<br>`{argument}`, {dtype}"
+        cells = [f"{row['library']} {row['version']}", call, say(f"entry_{row['recipe']}")]
+        cells += [row["axes"], without_keys(row, data["empty_rows"])]
+        yield f"| {' | '.join(cells)} |"
+
+
+def without_keys(row: dict[str, Any], recorded: list[dict[str, Any]]) -> str:
+    """Say what a query that may attend to nothing got from a call, and from it with a flag."""
+    (text,) = [say(f"empty_{each['gives']}") for each in recorded if each["call"] == row["call"]]
+    for each in recorded:
+        _, _, flag = each["call"].partition(f"{row['call']}, ")
+        if flag:
+            text = say(
+                "empty_flagged", gives=text, flag=flag, flagged=say(f"empty_{each['gives']}")
+            )
+    return text
+
+
 PARTS: dict[str, Callable[[], Iterator[str]]] = {
     part.__name__: part
-    for part in (contents, plan, objectives, sessions, tasks, running, kill_table)
+    for part in (contents, mask_conventions, plan, objectives, sessions, tasks, running, kill_table)
 }

@@ -3,7 +3,7 @@
 import re
 
 from course.chapters import ROOT, chapters
-from course.pages import MEASURED, PARTS
+from course.pages import MASKS, MEASURED, PARTS
 
 PLACE = re.compile(r"^```\{rooms\} (\w+)\n```$", re.M)
 
@@ -27,7 +27,7 @@ def fill(app, docname, source):
         for path in (each.notebook, *each.room.glob("*.*"))
     ]
     checkers = (ROOT / "attnbook/exercises").glob("*.*")
-    for path in [ROOT / "_toc.yml", MEASURED, *rooms, *checkers]:
+    for path in [ROOT / "_toc.yml", MASKS, MEASURED, *rooms, *checkers]:
         app.env.note_dependency(str(path))
 
 

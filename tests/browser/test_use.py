@@ -58,6 +58,21 @@ def test_search_finds_a_word_of_each_chapter(page, address, chapter):
     assert chapter in page.url
 
 
+LOOKED_UP = """RoPE, GQA, MQA, KV cache, causal mask, padding mask, teacher forcing, embedding,
+residual, layer norm, BERT, GPT, bfloat16, FlashAttention, cross-attention, -inf, NaN, reshape,
+transpose""".replace("\n", " ").split(", ")
+
+
+@pytest.mark.parametrize("word", LOOKED_UP)
+def test_search_leads_to_the_line_of_the_glossary(page, address, word):
+    page.goto(f"{address}/search.html?q={word}")
+    assert "book/glossary" in found(page)
+    links = page.locator("#search-results a[href*='glossary.html#term-']").all()
+    assert any(link.inner_text().lower().startswith(word.lower()) for link in links)
+    links[0].click()
+    assert page.locator("dt:target").inner_text().strip("#")
+
+
 def test_the_theme_is_switched_and_remembered(page, address):
     page.emulate_media(color_scheme="light")
     page.goto(f"{address}/{CHAPTER}")

@@ -1,0 +1,80 @@
+"""What *The package* says beside docstrings: import, section, source."""
+
+import inspect
+import sys
+from operator import attrgetter
+
+import attnbook
+from course.chapters import ROOT
+from course.pages import public_address
+from course.words import say
+
+TAUGHT = {  # the section that teaches each name
+    "AttentionOutput": "sec-what",
+    "softmax": "sec-softmax",
+    "scaled_dot_product_attention": "sec-what",
+    "additive_attention": "sec-scores",
+    "causal_mask": "sec-masks",
+    "padding_mask": "sec-masks",
+    "self_attention": "sec-self",
+    "cross_attention": "sec-cross",
+    "split_heads": "sec-reshape",
+    "merge_heads": "sec-reshape",
+    "MultiHeadAttention": "sec-by-loop",
+    "sinusoidal_encoding": "sec-formula",
+    "relative_rotation": "sec-rotation",
+    "Spread": "sec-scale",
+    "ScoreStatistics": "sec-scale",
+    "score_statistics": "sec-scale",
+    "entropy": "sec-softmax",
+    "effective_keys": "sec-softmax",
+    "influence": "sec-influence",
+    "rank_correlation": "sec-explanation",
+    "sentences": "sec-real-heads",
+    "tokens": "sec-tired-wide",
+    "hidden_states": "sec-real-heads",
+    "recorded_weights": "sec-real-heads",
+    "HeadProjections": "sec-real-heads",
+    "head_projections": "sec-real-heads",
+    "multi_head_attention": "sec-reshape",
+    "position_table": "sec-beyond",
+}
+
+
+def introduce(app, what, fullname, thing, options, lines):
+    """Begin a docstring with the import of the thing, and a link to its section."""
+    module, _, name = fullname.rpartition(".")
+    if (
+        module not in sys.modules or what == "module"
+    ):  # a method, or a module itself
+        return
+    if name in attnbook.__all__:
+        module = "attnbook"
+    text = f"``from {module} import {name}``"
+    if name in TAUGHT:
+        text += f" · {say('taught', section=f':ref:`{TAUGHT[name]}`')}"
+    lines[:0] = [text, ""]
+
+
+def source_address(domain, about):
+    """Return where a definition is shown to all, or None: a field has none."""
+    module = sys.modules[about["module"]]
+    thing = inspect.unwrap(attrgetter(about["fullname"])(module))
+    try:
+        lines, first = inspect.getsourcelines(thing)
+        path = ROOT.joinpath(inspect.getsourcefile(thing)).relative_to(ROOT)
+    except TypeError:
+        return None
+    return f"{public_address(ROOT / path)}#L{first}-L{first + len(lines) - 1}"
+
+
+def resolve(app, config):
+    config.linkcode_resolve = source_address
+
+
+def setup(app):
+    app.setup_extension("sphinx.ext.linkcode")
+    app.connect("config-inited", resolve)
+    # After Napoleon, which has the default priority and reads docstrings alone.
+    app.connect("autodoc-process-docstring", introduce, priority=600)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,189 @@
+"""The pages to look things up in: what they list is what there is."""
+
+import importlib
+import inspect
+import json
+import re
+
+import numpy as np
+import pytest
+
+import attnbook
+from book._ext import package
+from course.chapters import ROOT, cells, chapters
+from course.pages import MASKS, mask_conventions
+
+API = (ROOT / "book/api.md").read_text(encoding="utf-8")
+GLOSSARY = (ROOT / "book/glossary.md").read_text(encoding="utf-8")
+MASK_PAGE = (ROOT / "book/masks.md").read_text(encoding="utf-8")
+DATA = json.loads(MASKS.read_text(encoding="utf-8"))
+LABELS = {label for chapter in chapters() for label in chapter.sections}
+MODULES = [importlib.import_module(name) for name in re.findall(r"automodule:: (\S+)", API)]
+SEARCHED = """RoPE, GQA, MQA, BERT, GPT, bfloat16, FlashAttention, NaN, reshape, transpose,
+    embedding, -inf, layer norm, KV cache, causal mask, padding mask, teacher forcing,
+    residual connection, cross-attention, self-attention, autoregressive, decoder-only,
+    encoder-only, additive mask, RMSNorm, KV heads, ALiBi, logits, temperature, [CLS],
+    attention sink, induction head, positional encoding, query, key, value, head,
+    d_model, broadcasting, softmax, special tokens"""
+
+
+def section(label):
+    """Return the text and code from a label to the next."""
+    for chapter in chapters():
+        sources = [cell["source"] for cell in cells(chapter.notebook, "markdown", "code")]
+        _, found, rest = "\n".join(sources).partition(f"({label})=\n")
+        if found:
+            return re.split(r"^\([\w-]+\)=$", rest, flags=re.M)[0]
+    raise KeyError(label)
+
+
+# The package
+
+
+def public(module):
+    """Return the functions and classes that a module has of its own."""
+    members = inspect.getmembers(module, callable)
+    return {name for name, it in members if it.__module__ == module.__name__ and name[0] != "_"}
+
+
+def test_each_public_name_is_taught_somewhere_and_no_other():
+    shown = {module.__name__: public(module) for module in MODULES}
+    plain = set.union(*(names for module, names in shown.items() if "exercises" not in module))
+    assert set(attnbook.__all__) - {"exercises"} <= plain
+    assert set(package.TAUGHT) == plain - shown["attnbook.plotting"]
+    assert set(package.TAUGHT.values()) <= LABELS
+
+
+@pytest.mark.parametrize("name", package.TAUGHT)
+def test_the_section_that_teaches_a_name_has_it(name):
+    of_another = {"AttentionOutput": "weights", "HeadProjections": "head_projections"}
+    of_another |= dict.fromkeys(["Spread", "ScoreStatistics"], "score_statistics")
+    assert re.search(rf"\b{of_another.get(name, name)}\b", section(package.TAUGHT[name]))
+
+
+def test_the_table_of_wishes_names_each_public_name():
+    wishes = API.partition("| I want …")[2].partition("\n\n")[0]
+    assert 15 <= wishes.count("\n") - 1 <= 25
+    named = re.findall(r"\{py:\w+\}`~([\w.]+)`", wishes)
+    assert set(attnbook.__all__) - {"exercises"} <= {path.rpartition(".")[2] for path in named}
+
+
+def test_the_package_is_installed_as_the_readme_says():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    clone = re.search(r"^git clone .+$", API, re.M)[0]
+    assert clone in readme.splitlines()
+    assert "`pip install .` in this folder" in readme
+    assert f"{clone}\npip install ./attnbook" in API
+
+
+def introduced(name):
+    lines = ["Docstring."]
+    package.introduce(None, "function", name, None, None, lines)
+    return lines
+
+
+def test_a_function_says_how_it_is_imported():
+    (first, *_) = introduced("attnbook.functional.softmax")
+    assert first.startswith("``from attnbook import softmax``")
+    assert ":ref:`sec-softmax`" in first
+    plotted = introduced("attnbook.plotting.head_grid")
+    assert plotted == ["``from attnbook.plotting import head_grid``", "", "Docstring."]
+    assert introduced("attnbook.layers.MultiHeadAttention.init") == ["Docstring."]
+
+
+def test_a_source_link_leads_to_the_lines_that_define_it():
+    about = {"module": "attnbook.layers", "fullname": "MultiHeadAttention.init"}
+    address, first, last = re.fullmatch(
+        r"https://.+/blob/main/(.+)#L(\d+)-L(\d+)", package.source_address("py", about)
+    ).groups()
+    lines = (ROOT / address).read_text(encoding="utf-8").splitlines()[int(first) - 1 : int(last)]
+    assert "def init(" in "\n".join(lines[:3])
+    assert "\n".join(lines).count("def ") == 1
+
+
+# The glossary
+
+
+def test_the_glossary_has_what_people_search_for_in_its_order_with_links_that_exist():
+    body = re.search(r"```\{glossary\}\n(.+?)\n```", GLOSSARY, re.S)[1]
+    entries = [entry.splitlines() for entry in body.split("\n\n")]
+    terms = [line for entry in entries for line in entry if not line.startswith(" ")]
+    assert set(re.split(r",\s+", SEARCHED)) <= set(terms)
+    assert len(terms) == len(set(terms))
+    assert all(len([line for line in entry if line.startswith("  ")]) == 1 for entry in entries)
+    assert set(re.findall(r"\]\((sec-[\w-]+)\)", body)) <= LABELS
+    unlinked = [entry[0] for entry in entries if "](sec-" not in entry[-1]]
+    assert unlinked == ["induction head", "RMSNorm"]  # what no chapter teaches yet
+
+
+def test_the_largest_numbers_of_the_short_floats():
+    told = re.search(r"^bfloat16\n  (.+)$", GLOSSARY, re.M)[1]
+    half = np.finfo(np.float16)
+    assert f"float16 has {half.nmant + 1} bits and ends at {half.max:.0f}" in told
+    (bits,) = map(int, re.findall(r"only (\d+) significant bits", told))
+    assert f"beyond {2**bits} " in told
+    # bfloat16 is the upper half of a float32, which has 24 bits, 16 of them in the lower half.
+    assert bits == np.finfo(np.float32).nmant + 1 - 16
+
+
+# Masks in every library
+
+
+def test_each_row_of_the_table_says_what_was_recorded():
+    _, *rows = list(mask_conventions())
+    told = {"zeros": "zeros", "nan": "NaN", "mean of all values": "mean of *all* values"}
+    means = {"mask": "`True`: may attend", "~mask": "**`True`: blocked**"}
+    means["additive"] = "`0`: may attend, `-inf`: blocked"
+    flagged = 0
+    for row, line in zip(DATA["rows"], rows, strict=True):
+        library, call, entry, shape, empty = line.strip("| ").split(" | ")
+        assert library == f"{row['library']} {DATA['made_with'][row['library']]}"
+        argument, dtype = call.partition("<br>")[2].split(", ")
+        assert call.startswith(f"`{row['function']}`<br>")
+        assert f"{argument.strip('`')}, {dtype}" == row["argument"]
+        assert (entry, shape) == (means[row["recipe"]], row["axes"])
+        assert type(np.array(row["given"], dtype=object).flat[0]).__name__ == dtype
+        for each in DATA["empty_rows"]:
+            if each["call"].startswith(row["call"]):
+                flag = each["argument"].partition("; ")[2]
+                says = f"{told[each['gives']]} with `{flag}`" if flag else told[each["gives"]]
+                assert says in empty.split(", but ")
+                flagged += bool(flag)
+    assert flagged + len(rows) == len(DATA["empty_rows"])
+
+
+def test_the_translations_on_the_page_give_what_the_libraries_were_given():
+    found = {"np": np, "num_heads": 1} | {
+        name: np.array(DATA[name]) for name in ("mask", "padding")
+    }
+    for code in re.findall(r"```python\n(.+?)```", MASK_PAGE, re.S):
+        exec(code, found)
+    assert (found["mask"] == np.array(DATA["mask"])).all()  # there and back
+    names = {"~mask": "blocked", "additive": "bias", "mask": "mask"}
+    shaped = {"(batch, 1, len_q, len_k)": "with_heads", "(batch, len_k)": "key_padding_mask"}
+    for row in DATA["rows"]:
+        given = np.array(row["given"], dtype=float)
+        if row["of"] == "mask":
+            value = found[names[row["recipe"]]]
+            assert (value.reshape(given.shape) == given).all()
+        if (row["recipe"] == "mask" and row["axes"] in shaped) or row["of"] == "padding":
+            assert np.array_equal(found[shaped[row["axes"]]], given)
+        if row["recipe"] == "~mask" and row["of"] == "mask":
+            assert np.array_equal(found["folded"], given)
+
+
+def test_heads_are_folded_into_the_batch_entry_by_entry():
+    code = re.search(r"^folded = .+$", MASK_PAGE, re.M)[0]
+    found = {"np": np, "num_heads": 3, "mask": np.random.default_rng(0).random((2, 5, 7)) < 0.5}
+    exec(code, found)
+    split = found["folded"].reshape(2, 3, 5, 7)
+    assert (split == ~found["mask"][:, None]).all()
+
+
+def test_a_mask_of_integers_is_refused_and_why():
+    with pytest.raises(TypeError):
+        attnbook.scaled_dot_product_attention(
+            np.ones((2, 3)), np.ones((2, 3)), np.ones((2, 3)), np.ones((2, 2), int)
+        )
+    assert ~np.int64(1) == -2
+    assert "the integer 1 into −2" in MASK_PAGE

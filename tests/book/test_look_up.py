@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import attnbook
-from book._ext import package
 from course.chapters import ROOT, cells, chapters
 from course.pages import MASKS, mask_conventions
 
+package = importlib.import_module("book._ext.package")
 API = (ROOT / "book/api.md").read_text(encoding="utf-8")
 GLOSSARY = (ROOT / "book/glossary.md").read_text(encoding="utf-8")
 MASK_PAGE = (ROOT / "book/masks.md").read_text(encoding="utf-8")

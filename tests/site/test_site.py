@@ -179,6 +179,17 @@ def test_the_package_page_documents_every_public_name():
     assert set(attnbook.__all__) - {"exercises"} <= documented
 
 
+def test_each_function_says_how_to_import_it_and_where_its_source_is():
+    things = page("book/api").select("article section > dl.py:is(.function, .class) > dt")
+    assert len(things) > 30
+    for thing in things:
+        name = thing["id"].rpartition(".")[2]
+        introduction = thing.find_next_sibling("dd").find("p")
+        assert re.match(rf"from attnbook(\.\w+)? import {name}\b", introduction.get_text()), name
+        source = thing.find("a", string="[source]")["href"]
+        assert re.search(r"/blob/main/attnbook/\w+(/\w+)?\.py#L\d+-L\d+$", source), name
+
+
 def test_the_sources_list_every_entry_of_the_bibliography():
     entries = re.findall(
         r"^@\w+\{", (ROOT / "book/references.bib").read_text(encoding="utf-8"), re.M

@@ -5,25 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import yaml
 
 from course import quiz
-from course.chapters import ROOT, Chapter, chapters
+from course.chapters import ROOT, Chapter, by_name, chapters
 from course.kill_table import kill_table
 from course.words import say
 
 MEASURED = ROOT / "course/measured.json"  # written by `make measure`
 ASKED = re.compile(r"\{question\}`([\w-]+)`")  # in the plan of a session
-
-
-def public_address(path: Path) -> str:
-    """Return where a file of the repository is shown to all."""
-    settings = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["repository"]
-    place = path.relative_to(ROOT).as_posix()
-    return f"{settings['url']}/blob/{settings['branch']}/{place}"
 
 
 def contents() -> Iterator[str]:
@@ -68,9 +60,11 @@ def tested(chapter: Chapter) -> dict[str, dict[str, Any]]:
 
 def tasks() -> Iterator[str]:
     """List the tasks of each assignment, with a link to its master."""
+    public = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["repository"]
     yield say("tasks")
     for chapter in chapters():
-        link = f"[{chapter.number}]({public_address(chapter.master)})"
+        place = chapter.master.relative_to(ROOT).as_posix()
+        link = f"[{chapter.number}]({public['url']}/blob/{public['branch']}/{place})"
         yield f"| {link} | {' | '.join(chapter.tasks.values())} |"
 
 
@@ -94,10 +88,10 @@ def session(chapter: Chapter) -> str:
 def running() -> Iterator[str]:
     """Say what the chapters take in time and memory, as it was measured."""
     measured = json.loads(MEASURED.read_text(encoding="utf-8"))
-    titled, of_all = {chapter.name: chapter for chapter in chapters()}, measured["chapters"]
+    of_all = measured["chapters"]
     yield say("running")
     for name, (seconds, most, kept) in of_all.items():
-        chapter = titled[name]
+        chapter = by_name(name)
         row = {"seconds": seconds, "most": most, "kept": kept, "exercises": len(chapter.exercises)}
         row = say("running_row", **row, minutes=chapter.about["minutes"])
         yield f"| []({chapter.label}) | {row} |"
@@ -106,7 +100,7 @@ def running() -> Iterator[str]:
     worst = kept - of_all[name][2] + of_all[name][1]
     yield "\n" + say(
         "in_class", server=measured["server"], chapters=len(of_all), kept=kept / 1000,
-        worst=worst / 1000, link=f"[]({titled[name].label})", students=students, cores=cores,
+        worst=worst / 1000, link=f"[]({by_name(name).label})", students=students, cores=cores,
         seconds=seconds, most=most / 1000,
     )  # fmt: skip
 

@@ -34,13 +34,12 @@ def objectives() -> Iterator[str]:
         yield f"| **{chapter.number}. [{chapter.about['title']}]({chapter.label})** | | | |"
         tests = tested(chapter)
         for objective in chapter.about["objectives"]:
-            columns = [
-                ", ".join(f"[{chapter.exercises[e]}](ex-{e})" for e in objective["exercises"])
-            ]
+            titles = [f"[{chapter.exercises[e]}](ex-{e})" for e in objective["exercises"]]
+            columns = [objective["can"], ", ".join(titles)]
             for kind in ("tasks", "questions"):
                 numbers = sorted(list(tests[kind]).index(each) + 1 for each in objective[kind])
                 columns.append(", ".join(map(str, numbers)))
-            yield f"| {objective['can']} | {' | '.join(columns)} |"
+            yield f"| {' | '.join(columns)} |"
 
 
 def tested(chapter: Chapter) -> dict[str, dict[str, Any]]:

@@ -62,9 +62,9 @@ def _problem(
         if alike(got, expected):
             dtype = np.asarray(result).dtype if exercise.boolean else np.dtype(bool)
             return None if dtype.kind == "b" else tell(exercise, "not_boolean", dtype=dtype)
-        for mistake in exercise.known:
-            if _explains(exercise, mistake.wrong, got, arguments, passed, alike):
-                return Told((mistake.id,), mistake.hint)
+        for id_, wrong in exercise.mistakes.items():
+            if _explains(exercise, wrong, got, arguments, passed, alike):
+                return tell(exercise, id_)
         return describe(exercise, result, expected, hint)
 
 

@@ -6,7 +6,7 @@ import configparser
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,14 +26,6 @@ class WrongAnswer(AssertionError):
     def __init__(self, message: str, *ids: str) -> None:
         super().__init__(message)
         self.ids = ids
-
-
-class Mistake(NamedTuple):
-    """A known mistake: its id, what it would compute, and what the reader is told."""
-
-    id: str
-    wrong: Function
-    hint: str
 
 
 def read_hints(path: Path) -> dict[str, dict[str, str]]:
@@ -79,11 +71,6 @@ class Exercise:
         """Return the text of an id, its fields filled in."""
         text = self.hints.get(id_) or COMMON[id_]
         return text.format(**fields) if fields else text
-
-    @property
-    def known(self) -> Iterator[Mistake]:
-        """The known mistakes, with their hints."""
-        return (Mistake(id_, wrong, self.say(id_)) for id_, wrong in self.mistakes.items())
 
 
 Kind = TypeVar("Kind", bound=Exercise)

@@ -519,9 +519,9 @@ def test_the_encodings_of_a_sequence_leave_one_matrix_that_reverses_it():
 
 @every_exercise
 def test_every_known_mistake_is_recognised_as_itself(name):
-    for mistake in EXERCISES[name].known:
-        assert ids(name, mistake.wrong) == mistake.id
-        assert verdict(name, mistake.wrong) == f"{name}: {mistake.hint}"
+    for id_, wrong in EXERCISES[name].mistakes.items():
+        assert ids(name, wrong) == id_
+        assert verdict(name, wrong) == f"{name}: {EXERCISES[name].say(id_)}"
 
 
 CATALOGUED = {**EXERCISES, **all_tasks()}
@@ -565,7 +565,7 @@ def write(tmp_path):
 
 def test_a_catalogue_gives_each_mistake_its_hint(write):
     toys = write("[toy]\ntwice = it is `2 * x`: once = 1\n    is enough.\n", {"twice": abs})
-    assert list(toys["toy"].known) == [("twice", abs, "it is `2 * x`: once = 1 is enough.")]
+    assert toys["toy"].say("twice") == "it is `2 * x`: once = 1 is enough."
 
 
 @pytest.mark.parametrize(

@@ -5,26 +5,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import yaml
 
 from course import quiz
-from course.chapters import ROOT, Chapter, chapters
+from course.chapters import ROOT, Chapter, by_name, chapters
 from course.kill_table import kill_table
 from course.words import say
 
 MEASURED = ROOT / "course/measured.json"  # written by `make measure`
 MASKS = ROOT / "attnbook/data/mask_conventions.json"  # by tests/package/golden/make_golden.py
 ASKED = re.compile(r"\{question\}`([\w-]+)`")  # in the plan of a session
-
-
-def public_address(path: Path) -> str:
-    """Return where a file of the repository is shown to all."""
-    settings = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["repository"]
-    place = path.relative_to(ROOT).as_posix()
-    return f"{settings['url']}/blob/{settings['branch']}/{place}"
 
 
 def contents() -> Iterator[str]:
@@ -54,13 +46,12 @@ def objectives() -> Iterator[str]:
         yield f"| **{chapter.number}. [{chapter.about['title']}]({chapter.label})** | | | |"
         tests = tested(chapter)
         for objective in chapter.about["objectives"]:
-            columns = [
-                ", ".join(f"[{chapter.exercises[e]}](ex-{e})" for e in objective["exercises"])
-            ]
+            titles = [f"[{chapter.exercises[e]}](ex-{e})" for e in objective["exercises"]]
+            columns = [objective["can"], ", ".join(titles)]
             for kind in ("tasks", "questions"):
                 numbers = sorted(list(tests[kind]).index(each) + 1 for each in objective[kind])
                 columns.append(", ".join(map(str, numbers)))
-            yield f"| {objective['can']} | {' | '.join(columns)} |"
+            yield f"| {' | '.join(columns)} |"
 
 
 def tested(chapter: Chapter) -> dict[str, dict[str, Any]]:
@@ -80,9 +71,11 @@ def tested(chapter: Chapter) -> dict[str, dict[str, Any]]:
 
 def tasks() -> Iterator[str]:
     """List the tasks of each assignment, with a link to its master."""
+    public = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["repository"]
     yield say("tasks")
     for chapter in chapters():
-        link = f"[{chapter.number}]({public_address(chapter.master)})"
+        place = chapter.master.relative_to(ROOT).as_posix()
+        link = f"[{chapter.number}]({public['url']}/blob/{public['branch']}/{place})"
         yield f"| {link} | {' | '.join(chapter.tasks.values())} |"
 
 
@@ -107,17 +100,17 @@ def session(chapter: Chapter) -> str:
 def running() -> Iterator[str]:
     """Say what the chapters take in time and memory, as it was measured."""
     measured = json.loads(MEASURED.read_text(encoding="utf-8"))
-    titled, of_all = {chapter.name: chapter for chapter in chapters()}, measured["chapters"]
+    of_all = measured["chapters"]
     yield say("running")
     for name, (seconds, most, kept) in of_all.items():
         row = say("running_row", seconds=seconds, most=most, kept=kept)
-        yield f"| []({titled[name].label}) | {row} |"
+        yield f"| []({by_name(name).label}) | {row} |"
     name, students, cores, seconds, most = measured["class"]
     kept = measured["server"] + sum(kept for _, _, kept in of_all.values())
     worst = kept - of_all[name][2] + of_all[name][1]
     yield "\n" + say(
         "in_class", server=measured["server"], chapters=len(of_all), kept=kept / 1000,
-        worst=worst / 1000, link=f"[]({titled[name].label})", students=students, cores=cores,
+        worst=worst / 1000, link=f"[]({by_name(name).label})", students=students, cores=cores,
         seconds=seconds, most=most / 1000,
     )  # fmt: skip
 

@@ -77,46 +77,38 @@ def check_pyodide(folder):
         sys.exit(f"PYODIDE={folder} lacks {', '.join(missing)}: unpack the full distribution")
 
 
-def build(output, pyodide, room):
-    """Build into the folder `output`, with the Pyodide of the folder `pyodide` if there is one.
-
-    `room` is an empty folder, in which JupyterLite finds what it is to be built from.
-    """
-    if pyodide:
-        check_pyodide(pyodide)
-    shutil.rmtree(output, ignore_errors=True)
-    shutil.copytree(WHEELS, room / "pypi")
-    (room / "files").mkdir()
-    for chapter in chapters():
-        page = chapter.notebook
-        (room / "files" / page.name).write_text(as_served(page), "utf-8")
-
-    packages = [*NEEDS, FROM_WORKER + build_wheel(room / "pypi")]
-    args = ["-", f"--InteractiveShellApp.exec_lines={AT_START}"]  # read by IPython
-    kernel = {"pyodideUrl": PYODIDE, "loadPyodideOptions": {"packages": packages, "args": args}}
-    if pyodide:
-        (room / "static").mkdir()
-        (room / "static/pyodide").symlink_to(pyodide.resolve())  # JupyterLite copies and uses it
-        kernel["disablePyPIFallback"] = True
-    settings = {"appName": "The Attention Book", "litePluginSettings": {}}
-    settings["litePluginSettings"][PYODIDE_KERNEL_PLUGIN_ID] = kernel
-    config = {"jupyter-lite-schema-version": 0, "jupyter-config-data": settings}
-    (room / "jupyter-lite.json").write_text(json.dumps(config), "utf-8")
-    overrides = {  # the chapters' names are long, their dates say nothing; find searches all cells
-        "@jupyterlab/filebrowser-extension:browser": {"showLastModifiedColumn": False},
-        "@jupyterlab/notebook-extension:tracker": {"windowingMode": "none"},
-    }
-    (room / "overrides.json").write_text(json.dumps(overrides), "utf-8")
-
-    lite = [sys.executable, "-m", "jupyterlite_core", "build", "--apps", "lab"]
-    smaller = ["--no-sourcemaps", "--no-unused-shared-packages"]
-    command = [*lite, *smaller, "--lite-dir", room, "--output-dir", output.resolve()]
-    subprocess.run(command, cwd=room, check=True)  # it leaves a database where it runs
-    size = sum(path.stat().st_size for path in output.rglob("*") if path.is_file())
-    print(f"{output}, {size / 1e6:.0f} MB")
-
-
 def main(output: str, pyodide: str | None = None) -> None:
     """Build into a folder, with an unpacked Pyodide if one is given."""
-    with tempfile.TemporaryDirectory() as room:
-        build(Path(output), pyodide and Path(pyodide), Path(room))
+    if pyodide:
+        check_pyodide(Path(pyodide))
+    shutil.rmtree(output, ignore_errors=True)
+    with tempfile.TemporaryDirectory() as folder:
+        room = Path(folder)  # where JupyterLite finds what it is to be built from
+        shutil.copytree(WHEELS, room / "pypi")
+        (room / "files").mkdir()
+        for page in (chapter.notebook for chapter in chapters()):
+            (room / "files" / page.name).write_text(as_served(page), "utf-8")
+
+        packages = [*NEEDS, FROM_WORKER + build_wheel(room / "pypi")]
+        args = ["-", f"--InteractiveShellApp.exec_lines={AT_START}"]  # read by IPython
+        kernel = {"pyodideUrl": PYODIDE, "loadPyodideOptions": {"packages": packages, "args": args}}
+        if pyodide:
+            (room / "static").mkdir()  # what is there JupyterLite copies and uses
+            (room / "static/pyodide").symlink_to(Path(pyodide).resolve())
+            kernel["disablePyPIFallback"] = True
+        settings = {"appName": "The Attention Book", "litePluginSettings": {}}
+        settings["litePluginSettings"][PYODIDE_KERNEL_PLUGIN_ID] = kernel
+        config = {"jupyter-lite-schema-version": 0, "jupyter-config-data": settings}
+        (room / "jupyter-lite.json").write_text(json.dumps(config), "utf-8")
+        overrides = {  # chapters' names are long, their dates say nothing; find searches all cells
+            "@jupyterlab/filebrowser-extension:browser": {"showLastModifiedColumn": False},
+            "@jupyterlab/notebook-extension:tracker": {"windowingMode": "none"},
+        }
+        (room / "overrides.json").write_text(json.dumps(overrides), "utf-8")
+
+        lite = [sys.executable, "-m", "jupyterlite_core", "build", "--apps", "lab"]
+        smaller = ["--no-sourcemaps", "--no-unused-shared-packages"]
+        command = [*lite, *smaller, "--lite-dir", room, "--output-dir", Path(output).resolve()]
+        subprocess.run(command, cwd=room, check=True)  # it leaves a database where it runs
+    size = sum(path.stat().st_size for path in Path(output).rglob("*") if path.is_file())
+    print(f"{output}, {size / 1e6:.0f} MB")

@@ -15,8 +15,7 @@ _TOLERANCE = {"rtol": 1e-5, "atol": 1e-6}  # what float32 computes is right, too
 
 # What to think of when an error of NumPy's or Python's has these words (regular expressions).
 _CLUES = {
-    "matmul": "axes_of_matmul",
-    "remapped shapes": "axes_of_matmul",
+    "matmul|remapped shapes": "axes_of_matmul",
     "broadcast together": "broadcast_together",
     "not aligned": "not_aligned",
     "boolean index": "boolean_index",
@@ -99,10 +98,8 @@ def _takes(function: Function, arguments: Inputs) -> bool:
     """Tell whether a function can be called with so many arguments, as far as Python knows."""
     try:
         inspect.signature(function).bind(*arguments)
-    except TypeError:
-        return False
-    except ValueError:  # some functions written in C have no signature
-        return True
+    except (TypeError, ValueError) as error:
+        return isinstance(error, ValueError)  # some functions written in C have no signature
     return True
 
 

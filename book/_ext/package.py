@@ -44,9 +44,7 @@ TAUGHT = {  # the section that teaches each name
 def introduce(app, what, fullname, thing, options, lines):
     """Begin a docstring with the import of the thing, and a link to its section."""
     module, _, name = fullname.rpartition(".")
-    if (
-        module not in sys.modules or what == "module"
-    ):  # a method, or a module itself
+    if module not in sys.modules or what == "module":  # a method, or a module itself
         return
     if name in attnbook.__all__:
         module = "attnbook"

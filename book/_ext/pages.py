@@ -6,7 +6,7 @@ from pathlib import Path
 import imagesize
 from docutils import nodes
 from myst_nb.sphinx_ import HideCodeCellNode
-from quiz import quiz_choice
+from quiz import quiz_choice, writing
 from sphinx.writers.html5 import HTML5Translator
 from sphinx_exercise.nodes import solution_node
 
@@ -52,9 +52,7 @@ class Translator(HTML5Translator):
         if not is_fold(node.parent):
             return super().visit_title(node)
         # No link in what opens a fold: one place to press, one thing to do.
-        self.body.append(
-            self.starttag(node, "summary", "", CLASS="admonition-title")
-        )
+        self.body.append(self.starttag(node, "summary", "", CLASS="admonition-title"))
         self.body.append(f"{escape(node.astext())}</summary>\n")
         raise nodes.SkipNode
 
@@ -77,9 +75,7 @@ class Translator(HTML5Translator):
 def open_box(translator, node):
     """Fold a box; one of the class *toggle-shown* is open at first."""
     shown = {"open": "open"} if "toggle-shown" in node["classes"] else {}
-    translator.body.append(
-        translator.starttag(node, "details", CLASS="admonition", **shown)
-    )
+    translator.body.append(translator.starttag(node, "details", CLASS="admonition", **shown))
 
 
 def open_code(translator, node):
@@ -90,8 +86,7 @@ def open_code(translator, node):
     )
 
 
-def close_fold(translator, node):
-    translator.body.append("</details>\n")
+close_fold = writing("</details>\n")
 
 
 def list_pages(app, exception):

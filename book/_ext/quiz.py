@@ -30,20 +30,12 @@ class Admonition(BaseAdmonition, SphinxDirective):
         chapter = by_name(self.env.docname.rpartition("/")[2])
         self.env.note_dependency(str(chapter.room / "quiz.txt"))
         try:
-            questions = [
-                self.question(each, chapter.sections)
-                for each in read(chapter).questions.values()
-            ]
+            asked = read(chapter).questions.values()
+            questions = [self.question(each, chapter.sections) for each in asked]
         except (OSError, ValueError) as problem:
             raise self.error(str(problem)) from problem
-        listed = nodes.enumerated_list(
-            "",
-            *questions,
-            classes=["quiz"],
-            enumtype="arabic",
-            prefix="",
-            suffix=".",
-        )
+        as_ever = {"enumtype": "arabic", "prefix": "", "suffix": "."}
+        listed = nodes.enumerated_list("", *questions, classes=["quiz"], **as_ever)
         how = say("open_a_choice")
         return [nodes.paragraph(how, how), listed]
 
@@ -66,24 +58,13 @@ class Admonition(BaseAdmonition, SphinxDirective):
         return fold
 
 
-def open_fold(translator, node):
-    translator.body.append("<details>\n")
-
-
-def close_fold(translator, node):
-    translator.body.append("</details>\n")
-
-
-def open_pick(translator, node):
-    translator.body.append("<summary>")
-
-
-def close_pick(translator, node):
-    translator.body.append("</summary>\n")
+def writing(html):
+    """Return what writes a tag, at the beginning or the end of a node."""
+    return lambda translator, node: translator.body.append(html)
 
 
 def setup(app):
     app.add_directive("admonition", Admonition, override=True)
-    app.add_node(quiz_choice, html=(open_fold, close_fold))
-    app.add_node(quiz_pick, html=(open_pick, close_pick))
+    app.add_node(quiz_choice, html=(writing("<details>\n"), writing("</details>\n")))
+    app.add_node(quiz_pick, html=(writing("<summary>"), writing("</summary>\n")))
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -11,9 +11,7 @@ PLACE = re.compile(r"^```\{rooms\} (\w+)\n```$", re.M)
 def describe(app, config):
     """Give search engines the description of each chapter."""
     described = config.html_context.setdefault("descriptions", {})
-    described |= {
-        f"book/{each.name}": each.about["description"] for each in chapters()
-    }
+    described |= {f"book/{each.name}": each.about["description"] for each in chapters()}
 
 
 def fill(app, docname, source):
@@ -21,11 +19,7 @@ def fill(app, docname, source):
     if not PLACE.search(source[0]):
         return
     source[0] = PLACE.sub(lambda found: "\n".join(PARTS[found[1]]()), source[0])
-    rooms = [
-        path
-        for each in chapters()
-        for path in (each.notebook, *each.room.glob("*.*"))
-    ]
+    rooms = [path for each in chapters() for path in (each.notebook, *each.room.glob("*.*"))]
     checkers = (ROOT / "attnbook/exercises").glob("*.*")
     for path in [ROOT / "_toc.yml", MASKS, MEASURED, *rooms, *checkers]:
         app.env.note_dependency(str(path))

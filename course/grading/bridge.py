@@ -77,14 +77,11 @@ def _array(part):
 
 
 def _call(function, arguments, keywords):
+    fits = True
     try:
         inspect.signature(function).bind(*arguments, **keywords)
-    except TypeError:
-        fits = False
-    except ValueError:
-        fits = True
-    else:
-        fits = True
+    except (TypeError, ValueError) as error:
+        fits = isinstance(error, ValueError)  # some functions have no signature
     given = copy.deepcopy(arguments)
     try:
         with np.errstate(all="ignore"):
@@ -103,23 +100,18 @@ def _call(function, arguments, keywords):
 def answer(folder, names):
     """Answer the request in a folder by two files below: numbers as arrays, the rest as JSON."""
     with open(f"{folder}/request", "rb") as file:
-        request = pickle.load(file)  # written by the judge
-    arrays = {}
-    if request["name"] not in names:
+        what, name, arguments, keywords = pickle.load(file)  # written by the judge
+    arrays, found = {}, names.get(name)
+    if name not in names:
         reply = {"missing": True}
-    elif request["what"] == "kind":
-        reply = {"callable": callable(names[request["name"]])}
-    elif request["what"] == "value":
-        kind, arrays = _parts(names[request["name"]])
-        reply = {"kind": kind, "count": len(arrays), "changed": []}
-        arrays = {f"part{i}": array for i, array in enumerate(arrays)}
-    elif request["what"] == "steps":
-        try:
-            reply = {"steps": count_steps(names[request["name"]], request["arguments"])}
-        except BaseException as error:
-            reply = {"error": [type(error).__name__, str(error)[:500], True]}
+    elif what == "call":
+        reply, arrays = _call(found, arguments, keywords)
+    elif what == "steps":
+        reply, arrays = _call(lambda: count_steps(found, arguments), [], {})
+    elif callable(found):
+        reply = {"callable": True}
     else:
-        reply, arrays = _call(names[request["name"]], request["arguments"], request["keywords"])
+        reply, arrays = _call(lambda: found, [], {})
     np.savez(f"{folder}/reply/arrays.npz", allow_pickle=False, **arrays)
     with open(f"{folder}/reply/reply.json", "w") as file:
         json.dump(reply, file)

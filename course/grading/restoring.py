@@ -109,9 +109,8 @@ class RestoreCells(NbGraderPreprocessor):
         return cell
 
     def _role(self, cell, points, solutions):
-        role = {
+        role = {  # the checksum is put in by the next step, nbgrader's OverwriteCells
             "cell_type": cell.cell_type,
-            "checksum": cell.checksum,
             "grade": cell.name in points,
             "grade_id": cell.name,
             "locked": bool(cell.locked),

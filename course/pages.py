@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -17,6 +18,13 @@ from course.words import say
 MEASURED = ROOT / "course/measured.json"  # written by `make measure`
 MASKS = ROOT / "attnbook/data/mask_conventions.json"  # by tests/package/golden/make_golden.py
 ASKED = re.compile(r"\{question\}`([\w-]+)`")  # in the plan of a session
+
+
+def public_address(path: Path) -> str:
+    """Return where a file of the repository is shown to all."""
+    settings = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["repository"]
+    place = path.relative_to(ROOT).as_posix()
+    return f"{settings['url']}/blob/{settings['branch']}/{place}"
 
 
 def contents() -> Iterator[str]:
@@ -71,11 +79,9 @@ def tested(chapter: Chapter) -> dict[str, dict[str, Any]]:
 
 def tasks() -> Iterator[str]:
     """List the tasks of each assignment, with a link to its master."""
-    public = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["repository"]
     yield say("tasks")
     for chapter in chapters():
-        place = chapter.master.relative_to(ROOT).as_posix()
-        link = f"[{chapter.number}]({public['url']}/blob/{public['branch']}/{place})"
+        link = f"[{chapter.number}]({public_address(chapter.master)})"
         yield f"| {link} | {' | '.join(chapter.tasks.values())} |"
 
 

@@ -217,8 +217,8 @@ def test_the_table_shows_wrong_answers_if_one_gets_a_point():
 @every_assignment
 def test_a_release_shows_no_solution_and_no_hidden_test(assignment, scores):
     archive = zipfile.ZipFile(io.BytesIO((PLAYED / "zips" / f"{assignment}.zip").read_bytes()))
-    assert archive.namelist() == [f"{assignment}/{assignment}.ipynb"]
-    shown = json.loads(archive.read(archive.namelist()[0]))
+    assert archive.namelist() == [f"{assignment}/", f"{assignment}/{assignment}.ipynb"]
+    shown = json.loads(archive.read(archive.namelist()[1]))
     text = "\n".join("".join(cell["source"]) for cell in shown["cells"])
     for word in ("BEGIN SOLUTION", "HIDDEN", "grading", "judge"):
         assert word not in json.dumps(shown)

@@ -128,19 +128,25 @@ def mask_conventions() -> Iterator[str]:
     for row in data["rows"]:
         argument, dtype = row["argument"].split(", ")
         call = f"`{row['function']}`<br>`{argument}`, {dtype}"
-        cells = [f"{row['library']} {row['version']}", call, say(f"entry_{row['recipe']}")]
+        cells = [f"{row['library']} {row['version']}", call, masks_say("entry", row["recipe"])]
         cells += [row["axes"], without_keys(row, data["empty_rows"])]
         yield f"| {' | '.join(cells)} |"
 
 
+def masks_say(column: str, recorded: str) -> str:
+    return say(re.sub(r"\W", "_", f"{column}_{recorded}"))
+
+
 def without_keys(row: dict[str, Any], recorded: list[dict[str, Any]]) -> str:
     """Say what a query that may attend to nothing got from a call, and from it with a flag."""
-    (text,) = [say(f"empty_{each['gives']}") for each in recorded if each["call"] == row["call"]]
+    (text,) = [
+        masks_say("empty", each["gives"]) for each in recorded if each["call"] == row["call"]
+    ]
     for each in recorded:
         _, _, flag = each["call"].partition(f"{row['call']}, ")
         if flag:
             text = say(
-                "empty_flagged", gives=text, flag=flag, flagged=say(f"empty_{each['gives']}")
+                "empty_flagged", gives=text, flag=flag, flagged=masks_say("empty", each["gives"])
             )
     return text
 

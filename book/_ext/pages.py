@@ -73,9 +73,7 @@ class Translator(HTML5Translator):
 
 
 def open_box(translator, node):
-    """Fold a box; one of the class *toggle-shown* is open at first."""
-    shown = {"open": "open"} if "toggle-shown" in node["classes"] else {}
-    translator.body.append(translator.starttag(node, "details", CLASS="admonition", **shown))
+    translator.body.append(translator.starttag(node, "details", CLASS="admonition"))
 
 
 def open_code(translator, node):

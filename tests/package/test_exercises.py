@@ -568,6 +568,12 @@ def test_a_catalogue_gives_each_mistake_its_hint(write):
     assert list(toys["toy"].known) == [("twice", abs, "it is `2 * x`: once = 1 is enough.")]
 
 
+def test_an_exercise_s_own_hint_comes_before_the_common_one(write):
+    mistakes = {"bare": abs, "hard": abs}
+    bare, hard = write("[toy]\nbare = its own\n", mistakes)["toy"].known
+    assert (bare.hint, hard.hint) == ("its own", exercise_.COMMON["hard"])
+
+
 @pytest.mark.parametrize(
     ("text", "mistakes", "says"),
     [

@@ -5,17 +5,14 @@ from pathlib import Path
 
 import imagesize
 from docutils import nodes
-from myst_nb.sphinx_ import HideCodeCellNode
 from quiz import quiz_choice, writing
 from sphinx.writers.html5 import HTML5Translator
 from sphinx_exercise.nodes import solution_node
 
-from course.words import say
-
 
 def is_fold(node):
     """Tell whether a node can be folded. A box can if its class is *dropdown*."""
-    return isinstance(node, solution_node | HideCodeCellNode | quiz_choice) or (
+    return isinstance(node, solution_node | quiz_choice) or (
         isinstance(node, nodes.admonition) and "dropdown" in node["classes"]
     )
 
@@ -76,14 +73,6 @@ def open_box(translator, node):
     translator.body.append(translator.starttag(node, "details", CLASS="admonition"))
 
 
-def open_code(translator, node):
-    """Name the fold by what it holds; MyST-NB says *Toggle hidden content*."""
-    translator.body.append(
-        f'<details class="hide {" ".join(node["classes"])}">\n'
-        f"<summary>{escape(say('code_of_cell'))}</summary>\n"
-    )
-
-
 close_fold = writing("</details>\n")
 
 
@@ -110,7 +99,5 @@ def setup(app):
     app.set_translator("html", Translator)
     app.setup_extension("sphinx_exercise")
     app.add_node(solution_node, override=True, html=(open_box, close_fold))
-    app.setup_extension("myst_nb")
-    app.add_node(HideCodeCellNode, override=True, html=(open_code, close_fold))
     app.connect("build-finished", list_pages)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -207,7 +207,7 @@ def test_folds_open_by_mouse_and_by_keyboard(page, address):
     page.goto(f"{address}/{CHAPTER}")
     solutions = page.locator("details.solution")
     assert solutions.count() == 6
-    for fold in (solutions.first, page.locator("details.hide").first):
+    for fold in (solutions.first, page.locator(".code-fold").first):
         code = fold.locator("pre").first
         assert not code.is_visible()
         fold.locator("summary").click()

@@ -1,0 +1,99 @@
+"""Folds: what proves a figure or a paragraph, and what drew it, in one line below.
+
+Neighbouring cells with the tag `evidence` or `hide-input` fold together. The line says what they
+show, which is the comment that each cell of evidence begins with, and how many lines and checks
+they have. What a cell with the tag `hide-input` draws or prints stays in sight, above.
+"""
+
+import ast
+from html import escape
+from itertools import groupby
+
+from docutils import nodes
+from myst_nb.sphinx_ import HideCodeCellNode
+from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util import logging
+
+from course.words import say
+
+LOG = logging.getLogger(__name__)
+
+
+class fold(nodes.General, nodes.Element):
+    """Cells, or the code of cells, with the line that opens them as its `summary`."""
+
+
+class FoldEvidence(SphinxPostTransform):
+    default_priority = 700  # when MyST-NB has made the outputs
+    builders = ("html",)
+
+    def run(self, **_):
+        found = list(self.document.findall(folds))
+        for parent in {id(cell.parent): cell.parent for cell in found}.values():
+            parent.children = [
+                child
+                for folded, run in groupby(parent.children, folds)
+                for child in (fold_run(list(run)) if folded else run)
+            ]
+
+
+def fold_run(cells):
+    """Return what stays in sight of some neighbouring cells, and the fold with the rest."""
+    shown, drawn, lines, checks = [], [], 0, 0
+    for cell in cells:
+        source = next(cell.findall(nodes.literal_block)).astext()
+        comment, *code = source.splitlines()
+        if has_tag(cell, "evidence"):
+            if not comment.startswith("# ") or not code:
+                told = "begin a cell of evidence with a comment that says what it shows"
+                LOG.warning("%s: %s", comment, told, location=cell)
+            shown.append(comment.removeprefix("# "))
+        lines += sum(
+            map(bool, map(str.strip, code if has_tag(cell, "evidence") else [comment, *code]))
+        )
+        checks += sum(map(is_check, ast.walk(ast.parse(source))))
+        drawn += take_output(cell)
+    about = {"shown": "; ".join(shown), "lines": lines, "checks": checks}
+    summary = say("evidence", **about) if shown else say("code_of_cell")
+    return [*drawn, fold("", *cells, summary=summary, classes=["evidence"] if shown else [])]
+
+
+def take_output(cell):
+    """Take out of a cell, and return, what stays in sight; leave its code, unfolded."""
+    if has_tag(cell, "evidence"):
+        return []
+    for hidden in list(cell.findall(HideCodeCellNode)):
+        hidden.replace_self(hidden.children)
+    outputs = [child for child in cell.children if "cell_output" in child["classes"]]
+    for output in outputs:
+        cell.remove(output)
+    return [nodes.container("", *outputs, classes=["cell"])] if outputs else []
+
+
+def has_tag(node, name):
+    return isinstance(node, nodes.Element) and f"tag_{name}" in node.get("classes", ())
+
+
+def folds(node):
+    return has_tag(node, "evidence") or has_tag(node, "hide-input")
+
+
+def is_check(node):
+    """Tell whether a node of Python's syntax is an assertion, NumPy's among them."""
+    called = getattr(node.func, "attr", "") if isinstance(node, ast.Call) else ""
+    return isinstance(node, ast.Assert) or called.startswith("assert_")
+
+
+def open_fold(translator, node):
+    translator.body.append(translator.starttag(node, "details", CLASS="code-fold"))
+    translator.body.append(f"<summary>{escape(node['summary'])}</summary>\n")
+
+
+def close_fold(translator, node):
+    translator.body.append("</details>\n")
+
+
+def setup(app):
+    app.add_node(fold, html=(open_fold, close_fold))
+    app.add_post_transform(FoldEvidence)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -197,6 +197,23 @@ def test_the_sources_list_every_entry_of_the_bibliography():
     assert len(page("book/references").select(".citation")) == len(entries)
 
 
+def test_each_source_says_in_which_sections_it_is_cited():
+    for entry in page("book/references").select(".citation"):
+        assert entry.select(".cited-in a"), entry.get_text()
+
+
+def test_a_section_leads_to_the_functions_it_names():
+    import attnbook
+
+    linked = {
+        link["href"].rpartition(".")[2]
+        for name in CHAPTERS
+        for link in article(name).select("a[href^='api.html#attnbook']")
+    }
+    assert linked >= {"scaled_dot_product_attention", "MultiHeadAttention", "split_heads"}
+    assert linked <= set(attnbook.__all__)
+
+
 def test_no_other_theme_is_in_the_site():
     folders = {path.name for path in (SITE / "_static").iterdir() if path.is_dir()}
     assert folders == {"fonts", "katex"}

@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib import font_manager
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 from matplotlib.colors import ListedColormap
@@ -27,6 +29,10 @@ def use_style() -> None:
 
     The only function here that changes global settings; each chapter calls it once.
     """
+    known = {font.fname for font in font_manager.fontManager.ttflist}
+    for font in sorted(Path(__file__).parent.glob("data/sans-*.ttf")):
+        if str(font) not in known:
+            font_manager.fontManager.addfont(font)
     plt.style.use("attnbook.attnbook")
     plt.rcParams["figure.hooks"] = ["attnbook.plotting:_steady"]
     ipython = sys.modules.get("IPython")
@@ -51,7 +57,8 @@ class _SteadyLayout(ConstrainedLayoutEngine):
 
 
 def _steady(figure: Figure) -> None:
-    figure.set_layout_engine(_SteadyLayout())
+    if figure.get_layout_engine():  # none, where a caller wants none
+        figure.set_layout_engine(_SteadyLayout())
 
 
 def attention_heatmap(

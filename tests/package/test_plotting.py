@@ -14,6 +14,7 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib import font_manager
 
 from attnbook import padding_mask
 from attnbook.plotting import (
@@ -22,6 +23,7 @@ from attnbook.plotting import (
     head_grid,
     number_grid,
     place_grid,
+    use_style,
     weights_table,
 )
 
@@ -369,7 +371,7 @@ def test_a_grid_needs_a_matrix(values):
 
 def svg():
     with mpl.rc_context(), io.StringIO() as file:
-        plt.style.use("attnbook.attnbook")
+        use_style()
         figure, axes = plt.subplots(1, 2)
         attention_heatmap(WEIGHTS, mask=MASK, ax=axes[0])  # hatches and clips have ids
         axes[1].plot([1, 2, 3])
@@ -403,6 +405,24 @@ names = ["svg.hashsalt", "svg.fonttype", "image.cmap", "figure.constrained_layou
 print(json.dumps([plt.rcParams[name] for name in names]))
 """
     assert run(script, tmp_path) == ["attnbook", "path", "viridis", True]
+
+
+def test_the_style_draws_all_that_figures_write_without_a_warning(caplog):
+    signs = "αβγθλμπσφωΔΣΩ←→↑↓↔−×·√≤≥≈≠∞²³⁻⁵₀₁…–‖′✓●■▲"
+    with mpl.rc_context():
+        use_style()
+        font = font_manager.get_font(font_manager.findfont("Book Sans", fallback_to_default=False))
+        assert [sign for sign in signs if not font.get_char_index(ord(sign))] == []
+        formula = (
+            r"$\mathrm{softmax}(Q K^\top / \sqrt{d_k})\,V \in \mathbb{R}^n,\ \mathbf{w}, \|x\|_2$"
+        )
+        for i, style in enumerate([{}, {"weight": "bold"}, {"style": "italic"}]):
+            plt.gcf().text(0.1, 0.2 * i, f"{formula} and {signs}", **style)
+        plt.gcf().text(0.1, 0.8, "∈ ∅, which the typeface lacks")
+        plt.gcf().savefig(io.StringIO(), format="svg")
+        sizes = [mpl.rcParams[name] for name in ("font.size", "axes.titlesize")]
+    assert caplog.messages == []
+    assert min(sizes) * 96 / 72 * 358 / 480 > 11  # as a phone shows a picture of 5 inches
 
 
 def test_in_the_style_axes_stand_at_rounded_places(tmp_path):

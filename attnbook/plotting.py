@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib import font_manager
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 from matplotlib.colors import ListedColormap
@@ -19,7 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from attnbook._checks import check_mask
 
-_MASKED_FACE, _MASKED_HATCH = "#f2f2f2", "#8a8a8a"
+_HATCH = "#8a8a8a"  # in the middle: seen on a light and on a dark page
+_WIDEST = 5.0  # inches, 480 px: what a phone shows with its text at 11 px
 
 
 def use_style() -> None:
@@ -27,6 +30,10 @@ def use_style() -> None:
 
     The only function here that changes global settings; each chapter calls it once.
     """
+    known = {font.fname for font in font_manager.fontManager.ttflist}
+    for font in sorted(Path(__file__).parent.glob("data/sans-*.ttf")):
+        if str(font) not in known:
+            font_manager.fontManager.addfont(font)
     plt.style.use("attnbook.attnbook")
     plt.rcParams["figure.hooks"] = ["attnbook.plotting:_steady"]
     ipython = sys.modules.get("IPython")
@@ -51,7 +58,8 @@ class _SteadyLayout(ConstrainedLayoutEngine):
 
 
 def _steady(figure: Figure) -> None:
-    figure.set_layout_engine(_SteadyLayout())
+    if figure.get_layout_engine():  # none, where a caller wants none
+        figure.set_layout_engine(_SteadyLayout())
 
 
 def attention_heatmap(
@@ -89,12 +97,14 @@ def attention_heatmap(
     weights, query_labels, key_labels, mask = _checked(weights, query_labels, key_labels, mask)
     len_q, len_k = weights.shape
     if ax is None:
-        _, ax = plt.subplots(figsize=(1.6 + 0.45 * len_k, 1.1 + 0.45 * len_q))
-    mesh = ax.pcolormesh(weights, vmin=0, vmax=1, edgecolors="white", linewidth=0.5)
+        cell = min(0.45, (_WIDEST - 1.6) / max(len_k, 1))
+        _, ax = plt.subplots(figsize=(1.6 + cell * len_k, 1.1 + cell * len_q))
+    allowed = np.ma.masked_where(~mask, weights)
+    mesh = ax.pcolormesh(allowed, vmin=0, vmax=1, edgecolors="face", linewidth=0.5)
     ax.pcolor(
-        np.ma.masked_where(mask, np.zeros(weights.shape)),
-        cmap=ListedColormap([_MASKED_FACE]),
-        edgecolors=_MASKED_HATCH,
+        np.ma.masked_where(mask, weights),
+        cmap=ListedColormap(["none"]),
+        edgecolors=_HATCH,
         hatch="////",
         linewidth=0,
     )
@@ -109,7 +119,6 @@ def attention_heatmap(
                 color="white" if dark else "black",
                 ha="center",
                 va="center",
-                fontsize=8,
             )
     ax.set_xticks(np.arange(len_k) + 0.5, key_labels)
     ax.set_yticks(np.arange(len_q) + 0.5, query_labels)
@@ -165,9 +174,9 @@ def head_grid(
     num_columns = min(num_columns, num_heads)
     if axes is None:
         num_rows = -(-num_heads // num_columns)
-        _, grid = plt.subplots(
-            num_rows, num_columns, figsize=(2 * num_columns + 0.6, 2 * num_rows), squeeze=False
-        )
+        size = min(2.0, (_WIDEST - 0.6) / num_columns)
+        figsize = size * num_columns + 0.6, size * num_rows + 0.6
+        _, grid = plt.subplots(num_rows, num_columns, figsize=figsize, squeeze=False)
         axes = grid.ravel()[:num_heads]
         for spare in grid.ravel()[num_heads:]:
             spare.remove()
@@ -273,7 +282,8 @@ def number_grid(
             f"color of shape {colors.shape} must broadcast to (rows, columns) = {values.shape}"
         ) from None
     if ax is None:
-        _, ax = plt.subplots(figsize=(0.7 * columns, 0.7 * rows))
+        cell = min(0.7, _WIDEST / max(columns, 1))
+        _, ax = plt.subplots(figsize=(cell * columns, cell * rows))
     ax.pcolormesh(
         np.arange(values.size).reshape(values.shape),
         cmap=ListedColormap(colors.tolist()),
@@ -282,7 +292,7 @@ def number_grid(
     )
     for row, column in np.ndindex(rows, columns):
         text = fmt.format(values[row, column])
-        ax.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=9)
+        ax.text(column + 0.5, row + 0.5, text, ha="center", va="center")
     ax.set(xlim=(-0.05, columns + 0.05), ylim=(rows + 0.05, -0.05), aspect="equal", title=title)
     ax.axis("off")
     return ax
@@ -345,13 +355,14 @@ def place_grid(
     box = ax.inset_axes((x, y - rows, columns, rows), transform=ax.transData)
     number_grid(values, ax=box, color=color, fmt=fmt)
     if title:
-        ax.text(x + columns / 2, y + 0.25, title, size=10, ha="center")
+        ax.text(x + columns / 2, y + 0.25, title, ha="center")
     return box
 
 
 def _weight_bar(mesh: Any, ax: Axes | list[Axes]) -> None:
     figure = mesh.get_figure()
     bar = figure.colorbar(mesh, ax=ax, label="attention weight", ticks=[0, 0.5, 1], shrink=0.9)
+    bar.solids.set_edgecolor("face")
     bar.outline.set_visible(False)
     bar.ax.grid(False)
 

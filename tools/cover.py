@@ -8,6 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from attnbook import scaled_dot_product_attention
+from attnbook.plotting import use_style
 from course.chapters import ROOT
 
 TEMPERATURES = {0.03: "cold: a choice", 0.3: "", 3.0: "hot: an average"}
@@ -35,7 +36,8 @@ def draw_faces(axes):
 
 def draw(path):
     """Write the picture as SVG, byte for byte the same with the same versions."""
-    with plt.style.context("attnbook.attnbook"):
+    with plt.rc_context():
+        use_style()
         fig, axes = plt.subplots(1, 3, figsize=(9, 3.1))
         draw_faces(axes)
         fig.savefig(path, format="svg", metadata={"Date": None})
@@ -44,7 +46,8 @@ def draw(path):
 
 def draw_card(path):
     """Write the card for links, 1200 by 630 pixels, the size that such cards have."""
-    with plt.style.context("attnbook.attnbook"):
+    with plt.rc_context():
+        use_style()
         fig = plt.figure(figsize=(12, 6.3), layout="none")
         fig.text(0.06, 0.82, "The Attention Book", fontsize=46, fontweight="bold", color="#1d2327")
         fig.text(0.06, 0.72, "Attention mechanisms in tested NumPy", fontsize=24, color="#0b6570")

@@ -196,8 +196,11 @@ assert Path(attnbook.__file__).is_relative_to(sys.prefix), attnbook.__file__
 assert (Path(attnbook.__file__).parent / "py.typed").is_file()
 
 import matplotlib.pyplot as plt
-plt.style.use("attnbook.attnbook")
+from attnbook.plotting import use_style
+use_style()
 assert plt.rcParams["svg.hashsalt"] == "attnbook"
+from matplotlib.font_manager import findfont
+assert Path(findfont("Book Sans", fallback_to_default=False)).is_relative_to(sys.prefix)
 
 text = (resources.files("attnbook") / "data" / "mask_conventions.json").read_text("utf-8")
 data = {name: np.array(json.loads(text)[name]) for name in ("query", "key", "value", "mask")}
@@ -210,7 +213,8 @@ it, animal = (pretrained.tokens(tired).index(word) for word in ("it", "animal"))
 weights = pretrained.multi_head_attention(3)(pretrained.hidden_states(tired, 3)).weights
 assert abs(weights[1, it, animal] - 0.68) < 0.005
 data = resources.files("attnbook") / "data"
-assert (data / "minilm.LICENSE.txt").is_file() and (data / "minilm.README.md").is_file()
+for name in ("minilm", "sans"):
+    assert (data / f"{name}.LICENSE.txt").is_file() and (data / f"{name}.README.md").is_file()
 
 attnbook.exercises.check("softmax", attnbook.softmax)
 """

@@ -14,6 +14,7 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib import font_manager
 
 from attnbook import padding_mask
 from attnbook.plotting import (
@@ -22,6 +23,7 @@ from attnbook.plotting import (
     head_grid,
     number_grid,
     place_grid,
+    use_style,
     weights_table,
 )
 
@@ -89,13 +91,15 @@ def bars(figure):
     ("draw", "size"),
     [
         (lambda: attention_heatmap(WEIGHTS), (1.6 + 0.45 * LEN_K, 1.1 + 0.45 * LEN_Q)),
-        (lambda: head_grid(HEADS)[0], (2 * 4 + 0.6, 2 * 2)),
-        (lambda: head_grid(HEADS, num_columns=3)[0], (2 * 3 + 0.6, 2 * 3)),
-        (lambda: head_grid(HEADS[:2])[0], (2 * 2 + 0.6, 2)),
+        (lambda: attention_heatmap(np.eye(17)), (5, 1.1 + 3.4)),
+        (lambda: head_grid(HEADS)[0], (5, 0.6 + 2 * 1.1)),
+        (lambda: head_grid(HEADS, num_columns=3)[0], (5, 0.6 + 3 * 4.4 / 3)),
+        (lambda: head_grid(HEADS[:2])[0], (2 * 2 + 0.6, 2 + 0.6)),
         (lambda: number_grid(WEIGHTS), (0.7 * LEN_K, 0.7 * LEN_Q)),
+        (lambda: number_grid(np.ones((2, 13))), (5, 2 * 5 / 13)),
     ],
 )
-def test_a_figure_is_as_large_as_its_cells_need(draw, size):
+def test_a_figure_is_as_large_as_its_cells_need_and_no_wider_than_a_phone(draw, size):
     assert draw().figure.get_size_inches() == pytest.approx(size)
 
 
@@ -221,6 +225,22 @@ def test_a_mask_of_three_axes_is_named(function):
         ValueError, match=r"mask of shape \(1, 1, 5\) must broadcast to .* \(3, 5\)"
     ):
         function(WEIGHTS, mask=padding_mask([3], LEN_K))
+
+
+def test_a_drawn_heatmap_has_no_seams_and_its_bar_has_the_colours_of_the_cells():
+    with mpl.rc_context(), io.StringIO() as file:
+        use_style()
+        axes = head_grid(np.ones((2, LEN_Q, LEN_K)) / LEN_K, mask=MASK)
+        axes[0].figure.savefig(file, format="svg")
+        meshes = re.findall(r'<g id="QuadMesh_\d+">(.*?)</g>', file.getvalue(), re.S)
+    styles = [re.findall(r'style="([^"]+)"', mesh) for mesh in meshes]
+    assert [len(cells) for cells in styles] == [MASK.size, MASK.size, 256]
+    for style in {style for cells in styles for style in cells} - {"fill: none"}:
+        fill, stroke = re.match("fill: (#.{6}); stroke: (#.{6})", style).groups()
+        assert fill == stroke
+    cell = {style[:13] for cells in styles[:2] for style in cells} - {"fill: none"}
+    assert len(cell) == 1
+    assert cell <= {style[:13] for style in styles[2]}
 
 
 # --- head_grid --------------------------------------------------------------------
@@ -369,7 +389,7 @@ def test_a_grid_needs_a_matrix(values):
 
 def svg():
     with mpl.rc_context(), io.StringIO() as file:
-        plt.style.use("attnbook.attnbook")
+        use_style()
         figure, axes = plt.subplots(1, 2)
         attention_heatmap(WEIGHTS, mask=MASK, ax=axes[0])  # hatches and clips have ids
         axes[1].plot([1, 2, 3])
@@ -403,6 +423,24 @@ names = ["svg.hashsalt", "svg.fonttype", "image.cmap", "figure.constrained_layou
 print(json.dumps([plt.rcParams[name] for name in names]))
 """
     assert run(script, tmp_path) == ["attnbook", "path", "viridis", True]
+
+
+def test_the_style_draws_all_that_figures_write_without_a_warning(caplog):
+    signs = "αβγθλμπσφωΔΣΩ←→↑↓↔−×·√≤≥≈≠∞²³⁻⁵₀₁…–‖′✓●■▲"
+    with mpl.rc_context():
+        use_style()
+        font = font_manager.get_font(font_manager.findfont("Book Sans", fallback_to_default=False))
+        assert [sign for sign in signs if not font.get_char_index(ord(sign))] == []
+        formula = (
+            r"$\mathrm{softmax}(Q K^\top / \sqrt{d_k})\,V \in \mathbb{R}^n,\ \mathbf{w}, \|x\|_2$"
+        )
+        for i, style in enumerate([{}, {"weight": "bold"}, {"style": "italic"}]):
+            plt.gcf().text(0.1, 0.2 * i, f"{formula} and {signs}", **style)
+        plt.gcf().text(0.1, 0.8, "∈ ∅, which the typeface lacks")
+        plt.gcf().savefig(io.StringIO(), format="svg")
+        sizes = [mpl.rcParams[name] for name in ("font.size", "axes.titlesize")]
+    assert caplog.messages == []
+    assert min(sizes) * 96 / 72 * 358 / 480 > 11  # as a phone shows a picture of 5 inches
 
 
 def test_in_the_style_axes_stand_at_rounded_places(tmp_path):

@@ -62,8 +62,9 @@ class Chapter:
 
     @cached_property
     def prose(self) -> str:
-        """Its text without the code."""
-        return "\n\n".join(cell["source"] for cell in cells(self.notebook, "markdown"))
+        """Its text without the code, and without comments."""
+        texts = [cell["source"] for cell in cells(self.notebook, "markdown")]
+        return without_comments("\n\n".join(texts))
 
     @cached_property
     def exercises(self) -> dict[str, str]:
@@ -120,6 +121,11 @@ def by_id(found: list[tuple[str, Any]], where: object) -> dict[str, Any]:
             raise ValueError(f"{where}: the id {name!r} is used twice, rename one of the two")
         things[name] = thing
     return things
+
+
+def without_comments(text: str) -> str:
+    """Return a text without the comments that tie its numbers to code; only a test reads them."""
+    return re.sub(r"<!--.*?-->", "", text, flags=re.S)
 
 
 def cells(notebook: Path, *kinds: str) -> list[dict[str, Any]]:

@@ -1,8 +1,9 @@
 """What pages take from the chapters' rooms: descriptions, tables, session plans."""
 
+import json
 import re
 
-from course.chapters import ROOT, chapters
+from course.chapters import ROOT, chapters, without_comments
 from course.pages import MASKS, MEASURED, PARTS
 
 PLACE = re.compile(r"^```\{rooms\} (\w+)\n```$", re.M)
@@ -12,6 +13,19 @@ def describe(app, config):
     """Give search engines the description of each chapter."""
     described = config.html_context.setdefault("descriptions", {})
     described |= {f"book/{each.name}": each.about["description"] for each in chapters()}
+
+
+def drop_comments(app, docname, source):
+    """Leave out the comments of the text, captions, alt texts and headlines."""
+    if not app.env.doc2path(docname).endswith(".ipynb"):
+        source[0] = without_comments(source[0])
+        return
+    notebook = json.loads(source[0])
+    for cell in notebook["cells"]:
+        cell["metadata"] = json.loads(without_comments(json.dumps(cell["metadata"])))
+        if cell["cell_type"] == "markdown":
+            cell["source"] = without_comments("".join(cell["source"]))
+    source[0] = json.dumps(notebook)
 
 
 def fill(app, docname, source):
@@ -27,5 +41,6 @@ def fill(app, docname, source):
 
 def setup(app):
     app.connect("config-inited", describe)
+    app.connect("source-read", drop_comments)
     app.connect("source-read", fill)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

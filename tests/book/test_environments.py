@@ -48,7 +48,15 @@ PARTS = {
     "ipykernel": ["jupyter_core", "matplotlib_inline", "traitlets"],
     "jupyterlab": ["jupyter_server"],
     "jupyter-book": [
-        *("docutils", "markdown_it", "mdit_py_plugins", "myst_nb", "nbformat", "sphinx"),
+        *(
+            "docutils",
+            "markdown_it",
+            "mdit_py_plugins",
+            "myst_nb",
+            "myst_parser",
+            "nbformat",
+            "sphinx",
+        ),
         *("sphinx_copybutton", "sphinx_external_toc", "sphinx_ext_autodoc", "sphinx_ext_napoleon"),
         *("imagesize", "sphinxcontrib_bibtex"),
     ],

@@ -10,7 +10,8 @@ from typing import Any
 # What a translator leaves alone: code, formulas, the syntax of MyST, text2qti, TOML and INI files.
 KEPT = re.compile(
     r"""
-      ^[ ]*(?P<fence>`{3,})(?s:.*?)^[ ]*(?P=fence)$ # a block of code, a directive with options
+      <!--(?s:.*?)-->                           # what ties a number to code
+    | ^[ ]*(?P<fence>`{3,})(?s:.*?)^[ ]*(?P=fence)$ # a block of code, a directive with options
     | ^:::\{(?:container|[\w-]+-(?:start|end))\}.*$ # with a class, or with a label
     | ^:[\w-]+:.*$ | ^\([\w-]+\)=$              # an option, a label
     | (?P<code>`+)[^`].*?(?P=code)              # code, what a role has

@@ -14,7 +14,7 @@ from sphinx.util.images import get_image_size
 from sphinx_proof.nodes import _ as proof_word
 from sphinxcontrib.katex import render_latex
 
-from course.chapters import chapters
+from course.chapters import chapters, without_comments
 from tools.slides.template import CONTENTS, DECK, ENTRY, HEAD, SLIDE
 
 BESIDE = 1.62  # a picture less wide than this, for its height, has its text beside it
@@ -126,7 +126,8 @@ class Decks(StandaloneHTMLBuilder):
                 slides[-1].said += before
             if cell.kind == "slide":
                 slide = self.show(cell, heads[0]) if slides else self.show_goals(chapter, heads[0])
-                slide.headline = escape(cell.about.get("headline", "")) or slide.headline
+                headline = without_comments(cell.about.get("headline", ""))
+                slide.headline = escape(headline) or slide.headline
                 slide.place *= slide.place != slide.headline
                 slide.said, waiting = (waiting, []) if cell.is_code else (after, waiting)
                 slides.append(slide)

@@ -37,33 +37,6 @@ addEventListener("keydown", (event) => {
   }
 });
 
-// A fresh page lays out what is out of sight when it comes near, so a place on it is no number of
-// pixels: who reloads it or comes back finds the same block at the same height.
-const blocks = [...document.querySelectorAll("article section > :not(section)")];
-const place = `place on ${location.pathname}`;
-const topOf = (block) => block.getBoundingClientRect().top;
-addEventListener("pagehide", () => {
-  const index = blocks.findIndex(
-    (block) => block.checkVisibility({ contentVisibilityAuto: true }) && topOf(block) > 0,
-  );
-  try { sessionStorage[place] = JSON.stringify([index, topOf(blocks[index])]); } catch (denied) { /* forgotten, then */ }
-});
-if (/reload|back/.test(performance.getEntriesByType("navigation")[0]?.type)) {
-  history.scrollRestoration = "manual";
-  try {
-    const [index, top] = JSON.parse(sessionStorage[place]);
-    let moved = false;
-    const settle = () => moved || scrollBy(0, topOf(blocks[index]) - top);
-    settle();
-    // Fonts of formulas come later and move the text once more. Who has moved on stays there.
-    for (const sign of ["wheel", "touchstart", "keydown", "pointerdown"])
-      addEventListener(sign, () => { moved = true; }, { once: true, passive: true });
-    document.fonts.ready.then(settle);
-    addEventListener("load", () => document.fonts.ready.then(settle));
-  } catch (forgotten) { /* at the top, then */ }
-  addEventListener("load", () => setTimeout(() => { history.scrollRestoration = "auto"; }));
-}
-
 // What scrolls sideways can be reached and scrolled by keyboard. Code and figures that fit are no
 // stop on the way; formulas and tables stay one, since their fonts may come late and widen them.
 const fits = new ResizeObserver((entries) => {

@@ -1,0 +1,52 @@
+"""What a reader meets on the way down a chapter: as long, as dense and as pictured as promised."""
+
+import pytest
+
+from course.chapters import ROOT, chapters
+
+SITE = ROOT / "_build" / "html"
+CHAPTERS = [f"book/{chapter.name}" for chapter in chapters()]
+
+# Heights in pixels, with all folds closed as they are at first. Words are those of prose and
+# captions: not of code and what it prints, of folds, exercises, quizzes and boxes of results.
+MEASURE = """async () => {
+  for (const picture of document.images) picture.loading = "eager";
+  await Promise.all([...document.images].map((picture) => picture.decode().catch(() => 0)));
+  await document.fonts.ready;
+  const article = document.querySelector("article");
+  const box = (e) => e.getBoundingClientRect();
+  const seen = (query) => [...article.querySelectorAll(query)]
+    .filter((e) => e.checkVisibility() && box(e).height > 4);
+  const height = (found) => found.reduce((sum, e) => sum + box(e).height, 0);
+  const pictures = seen("figure img");
+  const edges = [0, ...pictures.flatMap((e) => [box(e).top, box(e).bottom].map((y) => y + scrollY)),
+    box(article).bottom + scrollY];
+  const words = seen("p, li, h1, h2, h3, figcaption, td, th")
+    .filter((e) => !e.closest("details, .cell_output pre, .quiz, .exercise"))
+    .filter((e) => !e.querySelector("p"))
+    .map((e) => {
+      const copy = e.cloneNode(true);
+      copy.querySelectorAll(".katex").forEach((formula) => formula.replaceWith("x"));
+      return copy.textContent;
+    }).join(" ").split(/\\s+/).filter((word) => /\\p{L}|\\d/u.test(word)).length;
+  return {
+    height: article.scrollHeight,
+    code: height(seen(".cell_input")) / article.scrollHeight,
+    words,
+    first: edges[1],
+    gap: Math.max(...edges.map((y, i) => i % 2 ? y - edges[i - 1] : 0)),
+  };
+}"""
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_a_chapter_is_read_in_about_half_an_hour(chromium, address, name):
+    page = chromium.new_page(viewport={"width": 1280, "height": 800})
+    page.goto(f"{address}/{name}.html", wait_until="load")
+    found = page.evaluate(MEASURE)
+    page.close()
+    assert found["height"] <= 22_000
+    assert found["code"] <= 0.20
+    assert 3_000 <= found["words"] <= 4_000
+    assert found["first"] <= 700, "no picture on the first screen"
+    assert found["gap"] <= 2_500, "a long way without a picture"

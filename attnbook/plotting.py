@@ -45,11 +45,14 @@ def use_style() -> None:
 class _SteadyLayout(ConstrainedLayoutEngine):
     # The same bytes on every run and machine. The solver's last bits follow memory addresses, and
     # SVG names clip paths after positions; a long colour bar would be embedded as PNG, whose
-    # compression depends on the processor.
+    # compression depends on the processor. And no seams: between cells without an edge, as a colour
+    # bar has them, what lies behind shines through.
     def execute(self, fig: Figure) -> Any:
         layouts = super().execute(fig)
         for mesh in fig.findobj(QuadMesh):
             mesh.set_rasterized(False)
+            if not len(mesh.get_edgecolor()):
+                mesh.set(edgecolor="face", linewidth=0.5)
         ax: Any  # whose method is Matplotlib's own, for its layout engines
         for ax in fig.axes:
             corners = ax.get_position(original=True).get_points().round(6)
@@ -100,7 +103,7 @@ def attention_heatmap(
         cell = min(0.45, (_WIDEST - 1.6) / max(len_k, 1))
         _, ax = plt.subplots(figsize=(1.6 + cell * len_k, 1.1 + cell * len_q))
     allowed = np.ma.masked_where(~mask, weights)
-    mesh = ax.pcolormesh(allowed, vmin=0, vmax=1, edgecolors="face", linewidth=0.5)
+    mesh = ax.pcolormesh(allowed, vmin=0, vmax=1)
     ax.pcolor(
         np.ma.masked_where(mask, weights),
         cmap=ListedColormap(["none"]),
@@ -289,6 +292,7 @@ def number_grid(
         cmap=ListedColormap(colors.tolist()),
         edgecolors="#4a6b80",
         linewidth=1,
+        gid="numbers",  # by which the site knows that its colours are no data
     )
     for row, column in np.ndindex(rows, columns):
         text = fmt.format(values[row, column])
@@ -362,7 +366,6 @@ def place_grid(
 def _weight_bar(mesh: Any, ax: Axes | list[Axes]) -> None:
     figure = mesh.get_figure()
     bar = figure.colorbar(mesh, ax=ax, label="attention weight", ticks=[0, 0.5, 1], shrink=0.9)
-    bar.solids.set_edgecolor("face")
     bar.outline.set_visible(False)
     bar.ax.grid(False)
 

@@ -52,7 +52,7 @@ class _SteadyLayout(ConstrainedLayoutEngine):
         for mesh in fig.findobj(QuadMesh):
             mesh.set_rasterized(False)
             if not len(mesh.get_edgecolor()):
-                mesh.set(edgecolor="face", linewidth=0.5)
+                mesh.set(edgecolor="face", linewidth=1)  # 1 px on a phone; with less, they stay
         ax: Any  # whose method is Matplotlib's own, for its layout engines
         for ax in fig.axes:
             corners = ax.get_position(original=True).get_points().round(6)

@@ -24,12 +24,12 @@ def draw_faces(axes):
     for ax, (temperature, word) in zip(axes, TEMPERATURES.items(), strict=True):
         output, weights = scaled_dot_product_attention([query], hours, hours, scale=1 / temperature)
         ax.fill(*hours.T, facecolor="#f3f7fa", edgecolor="#b7cedb")
-        ax.scatter(*hours.T, s=8 + 900 * weights[0], c=weights[0], vmin=0, vmax=0.5, zorder=3)
+        ax.scatter(*hours.T, s=8 + 900 * weights[0], color="C0", zorder=3)
         for hour, point in enumerate(hours, 1):
             ax.text(*(1.3 * point), str(hour), ha="center", va="center", color="#444444")
         ax.annotate("", query * 0.9, (0, 0), arrowprops={"arrowstyle": "->", "color": "#888888"})
         ax.plot(*output[0], "D", color="#D55E00", markersize=9, zorder=4)
-        title = f"temperature {temperature:g}" + (f" – {word}" if word else "")
+        title = f"{word}\ntemperature {temperature:g}".strip()
         ax.set(title=title, xlim=(-1.45, 1.45), ylim=(-1.45, 1.45), aspect="equal")
         ax.axis("off")
 
@@ -38,7 +38,7 @@ def draw(path):
     """Write the picture as SVG, byte for byte the same with the same versions."""
     with plt.rc_context():
         use_style()
-        fig, axes = plt.subplots(1, 3, figsize=(9, 3.1))
+        fig, axes = plt.subplots(1, 3, figsize=(7.4, 3))
         draw_faces(axes)
         fig.savefig(path, format="svg", metadata={"Date": None})
         plt.close(fig)

@@ -26,11 +26,18 @@ class Translator(HTML5Translator):
         self.picture["decoding"] = "async"
         if node.get("loading") != "link":  # said of a picture that is seen at once
             self.picture["loading"] = "lazy"
+        if not node["uri"].endswith(".svg"):
+            return super().visit_image(node)
+        self.picture["class"] = "on-light"
+        super().visit_image(node)
+        self.picture |= {"class": "on-dark", "loading": "lazy"}  # and loaded only where it is shown
         super().visit_image(node)
 
     def starttag(self, node, tagname, suffix="\n", **attributes):
         if tagname == "img":
             attributes |= self.picture
+            if attributes.get("class") == "on-dark":
+                attributes["src"] = attributes["src"].replace(".svg", ".dark.svg")
         if attributes.get("ROLE") == "heading":  # Sphinx does not say of what level
             attributes["ARIA-LEVEL"] = "2"
         return super().starttag(node, tagname, suffix, **attributes)

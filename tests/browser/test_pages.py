@@ -47,8 +47,11 @@ LOOK = """async () => {
     twice: seen("main .katex-mathml"),
     code: seen("main .cell_input pre"),
     figures: seen("article figure img"),
-    cards: [...document.querySelectorAll("article figure img")]
-      .map((e) => getComputedStyle(e).backgroundColor),
+    drawings: [...document.querySelectorAll("article img[src$='.svg']")]
+      .filter((e) => e.checkVisibility())
+      .map((e) => [
+        e.matches("[src$='.dark.svg']"), getComputedStyle(e).backgroundColor,
+        e.matches(".wide") || e.width >= Math.min(480, innerWidth - 32, e.naturalWidth)]),
   };
 }"""
 
@@ -152,4 +155,8 @@ def check(seen, name, theme):
         assert seen["twice"] == 0, "formulas appear twice"
         assert seen["code"] > 20
         assert seen["figures"] >= 8
-        assert set(seen["cards"]) == {"rgb(255, 255, 255)"}, "a figure unreadable in the dark"
+        assert len(seen["drawings"]) == seen["figures"]
+    for is_dark, ground, fits in seen["drawings"]:
+        assert is_dark == (theme == "dark"), "a drawing in the ink of the other theme"
+        assert ground == "rgba(0, 0, 0, 0)"
+        assert fits, "a drawing smaller than there is room for"

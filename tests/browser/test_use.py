@@ -280,7 +280,7 @@ def test_a_figure_keeps_its_place_while_it_loads(page, address):
     page.route("**/_images/*", lambda route: None)  # asked for, and never answered
     page.goto(f"{address}/{CHAPTER}")
     places = page.evaluate(
-        """() => [...document.querySelectorAll("article figure img")].map((e) => {
+        """() => [...document.querySelectorAll("article figure img:not(.on-dark)")].map((e) => {
         const {width, height} = e.getBoundingClientRect();
         return [e.loading, e.naturalWidth, e.getAttribute("width") / e.getAttribute("height"),
                 width / height]})"""

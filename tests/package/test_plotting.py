@@ -236,7 +236,7 @@ def test_a_drawn_heatmap_has_no_seams_and_its_bar_has_the_colours_of_the_cells()
     styles = [re.findall(r'style="([^"]+)"', mesh) for mesh in meshes]
     assert [len(cells) for cells in styles] == [MASK.size, MASK.size, 256]
     for style in {style for cells in styles for style in cells} - {"fill: none"}:
-        fill, stroke = re.match("fill: (#.{6}); stroke: (#.{6})", style).groups()
+        fill, stroke = re.fullmatch("fill: (#.{6}); stroke: (#.{6})", style).groups()
         assert fill == stroke
     cell = {style[:13] for cells in styles[:2] for style in cells} - {"fill: none"}
     assert len(cell) == 1

@@ -23,6 +23,7 @@ from myst_parser.mdit_to_docutils.base import DocutilsRenderer
 from myst_parser.parsers.mdit import create_md_parser
 
 from course.chapters import ROOT
+from course.checks import called, is_check, tree
 from course.words import WORDS
 
 REASONS = ("citation", "definition", "instruction")
@@ -210,7 +211,7 @@ class Section:
         """Return the numbers that its cells print and that stand in their code."""
         found: set[float] = set()
         for cell in self.cells:
-            found |= constants(tree(cell))
+            found |= constants(tree(cell["source"]))
             for text in map("".join, outputs(cell)):
                 digits = re.findall(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?", text)
                 found |= {float(each.replace(",", "")) for each in digits}
@@ -219,24 +220,13 @@ class Section:
     @cached_property
     def asserted(self) -> set[float]:
         """Return the numbers that stand as literals in its assertions."""
-        checks = [node for cell in self.cells for node in ast.walk(tree(cell)) if is_check(node)]
-        return {each for check in checks for each in constants(Literals().visit(check))}
+        code = [node for cell in self.cells for node in ast.walk(tree(cell["source"]))]
+        found = [node for node in code if is_check(node) or called(node) in CLOSE]
+        return {each for check in found for each in constants(Literals().visit(check))}
 
 
 CLOSE = ("isclose", "allclose")
 HOLD = (*CLOSE, "array_equal", "array", "set", "approx")
-
-
-def is_check(node: ast.AST) -> bool:
-    return (
-        isinstance(node, ast.Assert) or called(node).startswith("assert_") or called(node) in CLOSE
-    )
-
-
-def called(node: ast.AST) -> str:
-    """Return the name of what is called."""
-    function = getattr(node, "func", None)
-    return getattr(function, "attr", getattr(function, "id", ""))
 
 
 class Literals(ast.NodeTransformer):
@@ -246,7 +236,7 @@ class Literals(ast.NodeTransformer):
         return self.visit(node.value)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        holds = called(node).startswith("assert_") or called(node) in HOLD
+        holds = is_check(node) or called(node) in HOLD
         node.keywords = []
         node.args = [each for each in node.args if holds or not constants(each, inner=False)]
         return self.generic_visit(node)
@@ -265,12 +255,6 @@ def constants(found: ast.AST, inner: bool = True) -> set[float]:
     return values
 
 
-def tree(cell: dict[str, Any]) -> ast.Module:
-    """Return the code of a cell, without IPython's commands."""
-    code = re.sub(r"^(\s*)%.*$", r"\1pass", "".join(cell["source"]), flags=re.M)
-    return ast.parse(code)
-
-
 def outputs(cell: dict[str, Any]) -> Iterator[list[str] | str]:
     for out in cell["outputs"]:
         data = out.get("data", {})
@@ -285,7 +269,7 @@ def read(path: Path) -> list[Section]:
     for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
         source, about = "".join(cell["source"]), cell["metadata"]
         if cell["cell_type"] == "code":
-            found[-1].cells.append(cell)
+            found[-1].cells.append({**cell, "source": source})
         else:
             read_blocks(source, "text", found)
         told = about.get("mystnb", {})
@@ -357,7 +341,7 @@ def run(sections: list[Section]) -> Iterator[dict[str, Any]]:
         for section in sections:
             for cell in section.cells:
                 try:
-                    exec(compile(tree(cell), cell.get("id", "cell"), "exec"), names)
+                    exec(compile(tree(cell["source"]), cell.get("id", "cell"), "exec"), names)
                 except Exception:
                     if "raises-exception" not in cell["metadata"].get("tags", []):
                         raise

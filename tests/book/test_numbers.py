@@ -142,10 +142,12 @@ def faults_of_made_up(tmp_path, old="", new=""):
     return "\n".join(faults(path))
 
 
+@pytest.mark.english
 def test_a_chapter_whose_numbers_are_tied_has_no_fault(tmp_path):
     assert faults_of_made_up(tmp_path) == ""
 
 
+@pytest.mark.english
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [

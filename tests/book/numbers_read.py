@@ -31,7 +31,7 @@ SETTINGS = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["p
 MYST = MdParserConfig(enable_extensions=set(SETTINGS["myst_enable_extensions"]))
 PARSER = create_md_parser(MYST, DocutilsRenderer)
 NO_TEXT = {"code-block", "code-cell", "literalinclude", "bibliography", "rooms", "raw"}
-NO_TITLE = {"container", "solution-start", "solution-end", "figure", "image", "admonition quiz"}
+NO_TITLE = {"container", "solution-start", "solution-end", "figure", "image"}
 
 # In a text that is searched, one character stands for each comment, formula or other insertion.
 COMMENT, FORMULA, OTHER = 0xE000, 0xF000, 0xF400
@@ -135,11 +135,10 @@ class Passage:
 
     def read(self, match: re.Match[str]) -> Number | None:
         """Return a number of the text, or None if it is a part of a name, or an ordinal."""
-        before = self.text[: match.start()][-1:]
+        before = re.search(r"[\w-]*$", self.text[: match.start()])[0]
         value: float | None
         if match["digits"]:
-            named = before == "_" or (before.isalpha() and match["sign"] != "−")
-            if match["ordinal"] or named:
+            if match["ordinal"] or (re.search(r"[^\W\d]", before) and match["sign"] != "−"):
                 return None
             digits = re.sub(r"[^\d.e+-]", "", match["digits"])
             mantissa, _, exponent = digits.partition("e")
@@ -148,7 +147,7 @@ class Passage:
             if match["power"]:
                 value = float(digits) ** int(match["power"].translate(SUPERSCRIPTS))
                 unit = value
-            if match["sign"] and value is not None and not before.isalnum():
+            if match["sign"] and value is not None and not before:
                 value = -value
             small = len(digits) == 1
         else:
@@ -162,7 +161,8 @@ class Passage:
             value, unit = value / PARTS[match["parts"].lower()], 0.1
         around = self.shown(match.start(), match.end())
         percent = bool(match["percent"] or TO_PERCENT.match(self.text, match.end()))
-        written = match[0][: match.start("ties") - match.start()]
+        start = match.start("digits") if before else match.start()  # after it a hyphen is no sign
+        written = self.text[start : match.start("ties")]
         return Number(written, value, unit, around, [], percent=percent, small=small)
 
     def read_formula(self, match: re.Match[str]) -> Iterator[Number]:
@@ -302,7 +302,7 @@ def read_blocks(source: str, place: str, found: list[Section]) -> None:
         elif directive and directive[1] == "math":
             passages.append(Passage(place))
             passages[-1].insert(FORMULA, token.content)
-        elif directive and directive[1] not in NO_TEXT:
+        elif directive and directive[1] not in NO_TEXT and ":class: quiz" not in token.content:
             title = "" if directive[1] in NO_TITLE else f"{directive[2]}\n\n"
             content = re.sub(r"\A(?::[\w-]+:.*\n?)+", "", token.content)
             read_blocks(title + content, place, found)

@@ -56,19 +56,17 @@ def vacuous_checks(cells):
 
 def unproved_figures(cells):
     """Yield each figure that no check of the evidence right behind it is about."""
-    imported = {
-        alias.asname or alias.name
-        for cell in filter(is_code, cells)
-        for node in ast.walk(tree(cell["source"]))
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for alias in node.names
-    }
+    nodes = [n for cell in filter(is_code, cells) for n in ast.walk(tree(cell["source"]))]
+    imports = [node.names for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+    imported = {alias.asname or alias.name for aliases in imports for alias in aliases}
+    inside = {node.name: names(node) for node in nodes if isinstance(node, ast.FunctionDef)}
     for i, cell in enumerate(cells):
         if not is_figure(cell):
             continue
         behind = itertools.takewhile(lambda each: folds(each) or is_figure(each), cells[i + 1 :])
         evidence = list(filter(is_evidence, behind))
-        drawn = names(tree(cell["source"])) - imported - FRAME
+        drawn = names(tree(cell["source"]))
+        drawn = drawn.union(*(inside.get(name, ()) for name in drawn)) - imported - FRAME
         if not evidence:
             yield f"{cell['where']}: put a cell tagged `evidence` right behind it, with its checks"
         elif not any(drawn & names(check) for each in evidence for check in sound(each)):
@@ -172,6 +170,7 @@ PROOF = "E # it grows\nassert w > 1"
             "cell 1: no check",
         ),
         (unproved_figures, [DRAWN, "E # v\nv = 2 * w", "F ax.plot(v)", PROOF + " > v"], ""),
+        (unproved_figures, ["C def draw():\n    ax.plot(w)", "F draw()", PROOF], ""),
         (unproved_folds, [DRAWN, PROOF, "M text", DRAWN], ""),
         (unproved_folds, ["E # a table\nprint(w)", DRAWN, PROOF], ""),
         (unproved_folds, ["E assert w > 1"], "cell 1: begin it with a comment"),

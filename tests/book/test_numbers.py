@@ -100,8 +100,8 @@ PROSE = """\
 The word gives 0.68<!-- = w[0, 0] --> of its weight, *68 %<!-- = kept -->*, to five words, that is
 **two-thirds**, and 0.32 to the rest. It printed 12.5 %. Some five<!-- = right --> of
 22,026<!-- = count --> lose −3<!-- = loss -->, 30 million<!-- = many --> in all,
-in 1964<!-- citation --> {cite:p}`a1964`. GPT-2, float16 and the 3rd, `7 of 9` [more](x-17) stay,
-and so does one.
+in 1964<!-- citation --> {cite:p}`a1964`. GPT-2, SmolLM2-135M, float16 and the 3rd, `7 of 9`
+[more](x-17) stay, and so does one.
 
 :::{admonition} Pitfall: the 64<!-- definition -->-unit state
 :class: warning n-99
@@ -113,6 +113,11 @@ Of 7–30<!-- citation -->, of $x_9 < 10^{-6}$<!-- instruction -->, of $e^{3} \\
 :::
 
 $$ x = 22026 / 2 $$ (eq-12)
+
+:::{admonition} Eight questions
+:class: quiz
+They unfold on the page.
+:::
 
 ### Another section
 
@@ -166,6 +171,12 @@ def test_a_chapter_whose_numbers_are_tied_has_no_fault(tmp_path):
         ("1964<!-- citation -->", "1964 <!-- citation -->", "stands behind no number"),
         ("<!-- citation --> {cite", "<!-- somewhere --> {cite", "1964 is not printed"),
         ("GPT-2", "Llama 4", "4 is not asserted"),
+        ("SmolLM2-135M", "135M", "135 is not printed"),
+        (
+            "7–30<!-- citation -->",
+            "7-30",
+            '"Of 7-30, of $x_9 < 10^{-6}$, of $e^{3} \\approx 5$.": 30 is',
+        ),
         ("float16", "float of 16", "16 is not printed"),
         ("the 3rd", "the 33", "33 is not printed"),
         ("so does one", "so do two hundred", "two hundred is not asserted"),

@@ -168,8 +168,7 @@ class Passage:
     def read_formula(self, match: re.Match[str]) -> Iterator[Number]:
         """Yield the numbers of a formula; the comments behind it tie the last ones."""
         formula, around = self.inserted[match["formula"]], self.shown(*match.span())
-        ties = [self.inserted[mark] for mark in match["ties"]]
-        found = []
+        ties, found = [self.inserted[mark] for mark in match["ties"]], []
         for each in IN_FORMULA.finditer(formula):
             digits, power = each["digits"].replace("{,}", ""), each["one"] or each["power"]
             if float(digits) < 10 and "." not in digits and (not power or abs(int(power)) < 10):
@@ -178,24 +177,18 @@ class Passage:
             if power:
                 value, unit = value ** int(power), min(1.0, value ** int(power))
             found.append(Number(each[0], value, unit, around, [], unsigned=True))
-        reasons = [tie for tie in ties if tie in REASONS]
         tied = [tie for tie in ties if tie not in REASONS]
-        for number, tie in zip(found[::-1], tied[::-1], strict=False):
-            number.ties = [tie]
-        for number in found:
-            number.ties = number.ties or reasons
+        for i, number in enumerate(reversed(found), 1):
+            number.ties = [tied[-i]] if i <= len(tied) else ties
         yield from found
 
     def loose(self) -> list[str]:
         """Return the comments that would tie a number, and stand behind none."""
-        used = "".join(m["ties"] for m in NUMBER.finditer(self.text) if self.read(m))
-        used += "".join(m["ties"] for m in TIED_FORMULA.finditer(self.text))
-        comments = [(mark, each) for mark, each in self.inserted.items() if mark < chr(FORMULA)]
-        return [
-            each
-            for mark, each in comments
-            if (each in REASONS or each.startswith("=")) and mark not in used
-        ]
+        places = [*NUMBER.finditer(self.text), *TIED_FORMULA.finditer(self.text)]
+        used = "".join(match["ties"] for match in places)
+        comments = {mark: each for mark, each in self.inserted.items() if mark < chr(FORMULA)}
+        ties = {mark: each for mark, each in comments.items() if each in REASONS or each[:1] == "="}
+        return [each for mark, each in ties.items() if mark not in used]
 
 
 @dataclass
@@ -294,14 +287,13 @@ def read_blocks(source: str, place: str, found: list[Section]) -> None:
         elif token.type == "inline":
             passages.append(passage(token.children or [], place))
             found[-1].title = found[-1].title or passages[-1].shown() or "?"
-        elif token.type.startswith(("math_block", "amsmath")):
+        elif token.type.startswith(("math_block", "amsmath")) or (
+            directive and directive[1] == "math"
+        ):
             passages.append(Passage(place))
             passages[-1].insert(FORMULA, token.content)
         elif token.type == "html_block" and token.content.startswith("<!--") and passages:
-            passages[-1].insert(COMMENT, inside(token.content.strip()))
-        elif directive and directive[1] == "math":
-            passages.append(Passage(place))
-            passages[-1].insert(FORMULA, token.content)
+            passages[-1].insert(COMMENT, inside(token.content))
         elif directive and directive[1] not in NO_TEXT and ":class: quiz" not in token.content:
             title = "" if directive[1] in NO_TITLE else f"{directive[2]}\n\n"
             content = re.sub(r"\A(?::[\w-]+:.*\n?)+", "", token.content)
@@ -326,7 +318,7 @@ def passage(tokens: list[Token], place: str) -> Passage:
 
 
 def inside(comment: str) -> str:
-    return comment.removeprefix("<!--").removesuffix("-->").strip()
+    return " ".join(comment.strip().removeprefix("<!--").removesuffix("-->").split())
 
 
 def run(sections: list[Section]) -> Iterator[dict[str, Any]]:

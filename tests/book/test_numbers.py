@@ -4,6 +4,7 @@ Or it carries a reason, in a comment right behind it: `1964<!-- citation -->`.
 """
 
 import ast
+import contextlib
 import json
 
 import numpy as np
@@ -22,16 +23,16 @@ def faults(path):
     numbers = [[n for p in each.passages for n in p.numbers()] for each in sections]
     used = [any(tie[:1] == "=" for n in found for tie in n.ties) for found in numbers]
     last = max((i for i, each in enumerate(used) if each), default=-1)
-    spaces = run(sections[: last + 1])
-    for section in sections:
-        names = next(spaces, {})
-        for passage in section.passages:
-            where = f"{path.stem}, section {section.title!r}, {passage.place}"
-            for loose in passage.loose():
-                yield f"{where}: <!-- {loose} --> stands behind no number: put it right behind one"
-            for number in passage.numbers():
-                if wrong := fault(number, section, names):
-                    yield f'{where}: "{number.around}": {number.written} {wrong}'
+    with contextlib.closing(run(sections[: last + 1])) as spaces:
+        for section in sections:
+            names = next(spaces, {})
+            for passage in section.passages:
+                where = f"{path.stem}, section {section.title!r}, {passage.place}"
+                for loose in passage.loose():
+                    yield f"{where}: <!-- {loose} --> stands behind no number, put it there"
+                for number in passage.numbers():
+                    if wrong := fault(number, section, names):
+                        yield f'{where}: "{number.around}": {number.written} {wrong}'
 
 
 def fault(number, section, names):

@@ -201,14 +201,15 @@ class Section:
 
     @cached_property
     def printed(self) -> set[float]:
-        """Return the numbers that its cells print and that stand in their code."""
-        found: set[float] = set()
-        for cell in self.cells:
-            found |= constants(tree(cell["source"]))
-            for text in map("".join, outputs(cell)):
-                digits = re.findall(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?", text)
-                found |= {float(each.replace(",", "")) for each in digits}
-        return found
+        """Return the numbers that its cells print."""
+        text = "\n".join("".join(each) for cell in self.cells for each in outputs(cell))
+        digits = re.findall(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?", text)
+        return {float(each.replace(",", "")) for each in digits}
+
+    @cached_property
+    def written(self) -> set[float]:
+        """Return the numbers that stand in its code."""
+        return {each for cell in self.cells for each in constants(tree(cell["source"]))}
 
     @cached_property
     def asserted(self) -> set[float]:

@@ -42,14 +42,17 @@ def fault(number, section, names):
             return ""
         if tie.startswith("="):
             return differs(number, tie[1:].strip(), names)
-    found = section.asserted if number.small else section.printed
-    scaled = {each * 100 for each in found} if number.percent else set()
-    if any(number.equals(each, exactly=number.small) for each in found | scaled):
+    shown = set() if number.small else section.printed
+    stated = section.asserted if number.small else section.written
+    if number.percent:
+        shown, stated = ({*each, *(100 * one for one in each)} for each in (shown, stated))
+    if any(map(number.equals, shown)) or any(number.equals(each, exactly=True) for each in stated):
         return ""
+    found = shown | stated
     about = "asserted" if number.small else "printed, nor written in the code,"
     nearest = ""
     if found and number.value is not None:
-        close = min(found | scaled, key=lambda each: abs(each - number.value))
+        close = min(found, key=lambda each: abs(each - number.value))
         nearest = f" (nearest: {close:.6g})"
     return f"is not {about} in this section{nearest}; {TODO}"
 
@@ -88,7 +91,7 @@ CODE = """\
 import numpy as np
 w = np.array([[0.6834, 0.3166], [0.2, 0.8]])
 kept, right, count, loss, many = w[0, 0], 5, 22026.4, -3.2, 2.96e7
-print(w[:, 1].round(2), "0.125")
+print(w[:, 1].round(2), "0.125", count)
 """
 CHECKS = """\
 # what is shown
@@ -133,7 +136,7 @@ ABOUT = {
 
 def faults_of_made_up(tmp_path, old="", new=""):
     """Return the faults of a small chapter in which one text stands in for another."""
-    printed = [{"output_type": "stream", "text": ["[0.32 0.8 ] 0.125\n"]}]
+    printed = [{"output_type": "stream", "text": ["[0.32 0.8 ] 0.125 22026.4\n"]}]
     cells = [
         {"cell_type": "markdown", "metadata": {}, "source": PROSE.partition("### ")[0]},
         {"cell_type": "code", "metadata": ABOUT, "source": CODE, "outputs": printed},

@@ -57,7 +57,7 @@ test-package: .venv/ready ## test the package, its docstrings and the book as fi
 	$(call stage,package,$(read-test)) $(BIN)/pytest -q -n $(JOBS) attnbook tests/package tests/book
 
 test-notebooks: .venv/ready ## execute every chapter, compare its outputs, run the sessions' cells
-	$(call stage,notebooks,if the new outputs are right run make notebooks and commit them; else mend the code) \
+	$(call stage,notebooks,below + marks what is stored and - what came out today: if today is right run make notebooks and commit; else mend the code) \
 	  $(pytest) -p no:doctest --nbval --nbval-cell-timeout 120 -o addopts= -o filterwarnings= book tests/notebooks
 
 test-site: ## test the files of the built site

@@ -5,7 +5,6 @@ show, which is the comment that each cell of evidence begins with, and how many 
 they have. What a cell with the tag `hide-input` draws or prints stays in sight, above.
 """
 
-import ast
 from html import escape
 from itertools import groupby
 
@@ -14,6 +13,7 @@ from myst_nb.sphinx_ import HideCodeCellNode
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 
+from course.checks import checks
 from course.words import say
 
 LOG = logging.getLogger(__name__)
@@ -39,7 +39,7 @@ class FoldEvidence(SphinxPostTransform):
 
 def fold_run(cells):
     """Return what stays in sight of some neighbouring cells, and the fold with the rest."""
-    shown, drawn, lines, checks = [], [], 0, 0
+    shown, drawn, lines, proved = [], [], 0, 0
     for cell in cells:
         source = next(cell.findall(nodes.literal_block)).astext()
         comment, *code = source.splitlines()
@@ -51,9 +51,9 @@ def fold_run(cells):
         lines += sum(
             map(bool, map(str.strip, code if has_tag(cell, "evidence") else [comment, *code]))
         )
-        checks += sum(map(is_check, ast.walk(ast.parse(source))))
+        proved += len(checks(source))
         drawn += take_output(cell)
-    about = {"shown": "; ".join(shown), "lines": lines, "checks": checks}
+    about = {"shown": "; ".join(shown), "lines": lines, "checks": proved}
     summary = say("evidence", **about) if shown else say("code_of_cell")
     return [*drawn, fold("", *cells, summary=summary, classes=["evidence"] if shown else [])]
 
@@ -76,12 +76,6 @@ def has_tag(node, name):
 
 def folds(node):
     return has_tag(node, "evidence") or has_tag(node, "hide-input")
-
-
-def is_check(node):
-    """Tell whether a node of Python's syntax is an assertion, NumPy's among them."""
-    called = getattr(node.func, "attr", "") if isinstance(node, ast.Call) else ""
-    return isinstance(node, ast.Assert) or called.startswith("assert_")
 
 
 def open_fold(translator, node):

@@ -23,6 +23,7 @@ from myst_parser.mdit_to_docutils.base import DocutilsRenderer
 from myst_parser.parsers.mdit import create_md_parser
 
 from course.chapters import ROOT
+from course.checks import called, is_check, tree
 from course.words import WORDS
 
 REASONS = ("citation", "definition", "instruction")
@@ -30,7 +31,7 @@ SETTINGS = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["p
 MYST = MdParserConfig(enable_extensions=set(SETTINGS["myst_enable_extensions"]))
 PARSER = create_md_parser(MYST, DocutilsRenderer)
 NO_TEXT = {"code-block", "code-cell", "literalinclude", "bibliography", "rooms", "raw"}
-NO_TITLE = {"container", "solution-start", "solution-end", "figure", "image", "admonition quiz"}
+NO_TITLE = {"container", "solution-start", "solution-end", "figure", "image"}
 
 # In a text that is searched, one character stands for each comment, formula or other insertion.
 COMMENT, FORMULA, OTHER = 0xE000, 0xF000, 0xF400
@@ -134,11 +135,10 @@ class Passage:
 
     def read(self, match: re.Match[str]) -> Number | None:
         """Return a number of the text, or None if it is a part of a name, or an ordinal."""
-        before = self.text[: match.start()][-1:]
+        before = re.search(r"[\w-]*$", self.text[: match.start()])[0]
         value: float | None
         if match["digits"]:
-            named = before == "_" or (before.isalpha() and match["sign"] != "−")
-            if match["ordinal"] or named:
+            if match["ordinal"] or (re.search(r"[^\W\d]", before) and match["sign"] != "−"):
                 return None
             digits = re.sub(r"[^\d.e+-]", "", match["digits"])
             mantissa, _, exponent = digits.partition("e")
@@ -147,7 +147,7 @@ class Passage:
             if match["power"]:
                 value = float(digits) ** int(match["power"].translate(SUPERSCRIPTS))
                 unit = value
-            if match["sign"] and value is not None and not before.isalnum():
+            if match["sign"] and value is not None and not before:
                 value = -value
             small = len(digits) == 1
         else:
@@ -161,14 +161,14 @@ class Passage:
             value, unit = value / PARTS[match["parts"].lower()], 0.1
         around = self.shown(match.start(), match.end())
         percent = bool(match["percent"] or TO_PERCENT.match(self.text, match.end()))
-        written = match[0][: match.start("ties") - match.start()]
+        start = match.start("digits") if before else match.start()  # after it a hyphen is no sign
+        written = self.text[start : match.start("ties")]
         return Number(written, value, unit, around, [], percent=percent, small=small)
 
     def read_formula(self, match: re.Match[str]) -> Iterator[Number]:
         """Yield the numbers of a formula; the comments behind it tie the last ones."""
         formula, around = self.inserted[match["formula"]], self.shown(*match.span())
-        ties = [self.inserted[mark] for mark in match["ties"]]
-        found = []
+        ties, found = [self.inserted[mark] for mark in match["ties"]], []
         for each in IN_FORMULA.finditer(formula):
             digits, power = each["digits"].replace("{,}", ""), each["one"] or each["power"]
             if float(digits) < 10 and "." not in digits and (not power or abs(int(power)) < 10):
@@ -177,24 +177,18 @@ class Passage:
             if power:
                 value, unit = value ** int(power), min(1.0, value ** int(power))
             found.append(Number(each[0], value, unit, around, [], unsigned=True))
-        reasons = [tie for tie in ties if tie in REASONS]
         tied = [tie for tie in ties if tie not in REASONS]
-        for number, tie in zip(found[::-1], tied[::-1], strict=False):
-            number.ties = [tie]
-        for number in found:
-            number.ties = number.ties or reasons
+        for i, number in enumerate(reversed(found), 1):
+            number.ties = [tied[-i]] if i <= len(tied) else ties
         yield from found
 
     def loose(self) -> list[str]:
         """Return the comments that would tie a number, and stand behind none."""
-        used = "".join(m["ties"] for m in NUMBER.finditer(self.text) if self.read(m))
-        used += "".join(m["ties"] for m in TIED_FORMULA.finditer(self.text))
-        comments = [(mark, each) for mark, each in self.inserted.items() if mark < chr(FORMULA)]
-        return [
-            each
-            for mark, each in comments
-            if (each in REASONS or each.startswith("=")) and mark not in used
-        ]
+        places = [*NUMBER.finditer(self.text), *TIED_FORMULA.finditer(self.text)]
+        used = "".join(match["ties"] for match in places)
+        comments = {mark: each for mark, each in self.inserted.items() if mark < chr(FORMULA)}
+        ties = {mark: each for mark, each in comments.items() if each in REASONS or each[:1] == "="}
+        return [each for mark, each in ties.items() if mark not in used]
 
 
 @dataclass
@@ -207,36 +201,26 @@ class Section:
 
     @cached_property
     def printed(self) -> set[float]:
-        """Return the numbers that its cells print and that stand in their code."""
-        found: set[float] = set()
-        for cell in self.cells:
-            found |= constants(tree(cell))
-            for text in map("".join, outputs(cell)):
-                digits = re.findall(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?", text)
-                found |= {float(each.replace(",", "")) for each in digits}
-        return found
+        """Return the numbers that its cells print."""
+        text = "\n".join("".join(each) for cell in self.cells for each in outputs(cell))
+        digits = re.findall(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?", text)
+        return {float(each.replace(",", "")) for each in digits}
+
+    @cached_property
+    def written(self) -> set[float]:
+        """Return the numbers that stand in its code."""
+        return {each for cell in self.cells for each in constants(tree(cell["source"]))}
 
     @cached_property
     def asserted(self) -> set[float]:
         """Return the numbers that stand as literals in its assertions."""
-        checks = [node for cell in self.cells for node in ast.walk(tree(cell)) if is_check(node)]
-        return {each for check in checks for each in constants(Literals().visit(check))}
+        code = [node for cell in self.cells for node in ast.walk(tree(cell["source"]))]
+        found = [node for node in code if is_check(node) or called(node) in CLOSE]
+        return {each for check in found for each in constants(Literals().visit(check))}
 
 
 CLOSE = ("isclose", "allclose")
 HOLD = (*CLOSE, "array_equal", "array", "set", "approx")
-
-
-def is_check(node: ast.AST) -> bool:
-    return (
-        isinstance(node, ast.Assert) or called(node).startswith("assert_") or called(node) in CLOSE
-    )
-
-
-def called(node: ast.AST) -> str:
-    """Return the name of what is called."""
-    function = getattr(node, "func", None)
-    return getattr(function, "attr", getattr(function, "id", ""))
 
 
 class Literals(ast.NodeTransformer):
@@ -246,7 +230,7 @@ class Literals(ast.NodeTransformer):
         return self.visit(node.value)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        holds = called(node).startswith("assert_") or called(node) in HOLD
+        holds = is_check(node) or called(node) in HOLD
         node.keywords = []
         node.args = [each for each in node.args if holds or not constants(each, inner=False)]
         return self.generic_visit(node)
@@ -265,12 +249,6 @@ def constants(found: ast.AST, inner: bool = True) -> set[float]:
     return values
 
 
-def tree(cell: dict[str, Any]) -> ast.Module:
-    """Return the code of a cell, without IPython's commands."""
-    code = re.sub(r"^(\s*)%.*$", r"\1pass", "".join(cell["source"]), flags=re.M)
-    return ast.parse(code)
-
-
 def outputs(cell: dict[str, Any]) -> Iterator[list[str] | str]:
     for out in cell["outputs"]:
         data = out.get("data", {})
@@ -285,7 +263,7 @@ def read(path: Path) -> list[Section]:
     for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
         source, about = "".join(cell["source"]), cell["metadata"]
         if cell["cell_type"] == "code":
-            found[-1].cells.append(cell)
+            found[-1].cells.append({**cell, "source": source})
         else:
             read_blocks(source, "text", found)
         told = about.get("mystnb", {})
@@ -310,15 +288,14 @@ def read_blocks(source: str, place: str, found: list[Section]) -> None:
         elif token.type == "inline":
             passages.append(passage(token.children or [], place))
             found[-1].title = found[-1].title or passages[-1].shown() or "?"
-        elif token.type.startswith(("math_block", "amsmath")):
+        elif token.type.startswith(("math_block", "amsmath")) or (
+            directive and directive[1] == "math"
+        ):
             passages.append(Passage(place))
             passages[-1].insert(FORMULA, token.content)
         elif token.type == "html_block" and token.content.startswith("<!--") and passages:
-            passages[-1].insert(COMMENT, inside(token.content.strip()))
-        elif directive and directive[1] == "math":
-            passages.append(Passage(place))
-            passages[-1].insert(FORMULA, token.content)
-        elif directive and directive[1] not in NO_TEXT:
+            passages[-1].insert(COMMENT, inside(token.content))
+        elif directive and directive[1] not in NO_TEXT and ":class: quiz" not in token.content:
             title = "" if directive[1] in NO_TITLE else f"{directive[2]}\n\n"
             content = re.sub(r"\A(?::[\w-]+:.*\n?)+", "", token.content)
             read_blocks(title + content, place, found)
@@ -342,7 +319,7 @@ def passage(tokens: list[Token], place: str) -> Passage:
 
 
 def inside(comment: str) -> str:
-    return comment.removeprefix("<!--").removesuffix("-->").strip()
+    return " ".join(comment.strip().removeprefix("<!--").removesuffix("-->").split())
 
 
 def run(sections: list[Section]) -> Iterator[dict[str, Any]]:
@@ -357,7 +334,7 @@ def run(sections: list[Section]) -> Iterator[dict[str, Any]]:
         for section in sections:
             for cell in section.cells:
                 try:
-                    exec(compile(tree(cell), cell.get("id", "cell"), "exec"), names)
+                    exec(compile(tree(cell["source"]), cell.get("id", "cell"), "exec"), names)
                 except Exception:
                     if "raises-exception" not in cell["metadata"].get("tags", []):
                         raise

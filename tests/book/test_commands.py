@@ -25,9 +25,10 @@ def blocks(name, language):
 
 def commands():
     """Yield each call of make that a page gives, in a block or within a sentence."""
-    for name in PAGES:
+    for name in [*PAGES, ".github/workflows/test.yml"]:
         found = [line for block in blocks(name, "bash") for line in block.splitlines()]
         found += re.findall(r"`(make [^`]+)`", read(name))
+        found += re.findall(r"^ *- run: (make .+)$", read(name), re.M)
         for command in found:
             if command.startswith("make "):
                 yield pytest.param(command, id=f"{name} {command.partition('#')[0].strip()}")
@@ -45,7 +46,10 @@ def test_a_command_for_make_is_one_that_it_knows(command):
     targets = [word for word in words[1:] if "=" not in word]
     assert targets
     for target in targets:
-        assert re.search(rf"^{target}:.* ## ", MAKEFILE, re.M), f"make {target} is not in make help"
+        known = re.search(rf"^{target}:.* ## ", MAKEFILE, re.M)
+        assert known, f"make help knows no {target}: mend the page, or the Makefile"
+    for name in (word.removeprefix("CHAPTER=") for word in words if word.startswith("CHAPTER=")):
+        assert (ROOT / f"book/{name}.ipynb").is_file(), f"there is no chapter {name}"
     asked = subprocess.run(["make", "-n", *words[1:]], cwd=ROOT, capture_output=True, text=True)
     assert asked.returncode == 0, asked.stderr
 
@@ -69,7 +73,9 @@ def test_the_repository_is_cloned_from_its_address():
     for name in PAGES:
         for line in (line for block in blocks(name, "bash") for line in block.splitlines()):
             if line.startswith("git clone"):
-                assert line == "git clone https://github.com/attnbook/attnbook"
+                assert line == "git clone https://github.com/attnbook/attnbook", name
+            elif line.startswith("cd "):
+                assert line == "cd attnbook" or (ROOT / line[3:]).is_dir(), (name, line)
 
 
 def is_made(path):

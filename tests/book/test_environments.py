@@ -9,6 +9,7 @@ from importlib.metadata import distributions, packages_distributions
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
 
 from course.chapters import ROOT
 
@@ -89,8 +90,9 @@ def installed(environment):
 
 def test_every_line_of_the_constraints_is_one_exact_pin():
     assert len(lines("constraints.txt")) > 150
-    for line in lines("constraints.txt"):
-        assert re.fullmatch(r"[\w.-]+==[\w.]+( ; .+| # .+)?", line), f"{CONSTRAINTS.name}: {line!r}"
+    for number, line in enumerate(CONSTRAINTS.read_text(encoding="utf-8").splitlines(), 1):
+        exact = re.fullmatch(r"(#.*|[\w.-]+==[\w.]+( ; .+| # .+)?)?", line)
+        assert exact, f"{CONSTRAINTS.name}, line {number}: write name==version, not {line!r}"
     assert len(pins("constraints.txt")) == len(lines("constraints.txt")), "a package twice"
 
 
@@ -114,9 +116,31 @@ def test_all_that_is_installed_is_pinned_at_its_version(environment):
         pytest.skip(f"{environment} is not there")
     found = {name: version for name, version in installed(environment).items() if name not in ASIDE}
     assert len(found) > 2
-    pinned = pins("constraints.txt")
-    unpinned = {name: version for name, version in found.items() if pinned.get(name) != version}
-    assert not unpinned, f"{CONSTRAINTS.name} lacks, or has otherwise: {unpinned}"
+    for name, version in found.items():
+        pinned = pins("constraints.txt").get(name, "no version")
+        told = f"write {name}=={version}, which is in {environment}, or install again"
+        assert version == pinned, f"{CONSTRAINTS.name} has {pinned} of {name}: {told}"
+
+
+@pytest.mark.pinned
+def test_what_an_installed_package_asks_for_on_any_system_is_pinned():
+    """So that macOS and Windows install the same versions, too."""
+    keys = ("platform_system", "sys_platform", "os_name")
+    values = ("Linux", "linux", "posix"), ("Darwin", "darwin", "posix"), ("Windows", "win32", "nt")
+    systems = [dict(zip(keys, each, strict=True), extra="") for each in values]
+    pinned, seen = pins("constraints.txt").keys() | ASIDE, set()
+    for folder in (ROOT / name for name in ENVIRONMENTS):
+        for package in distributions(
+            path=list(map(str, folder.glob("lib/python3*/site-packages")))
+        ):
+            for asked in map(Requirement, {*(package.requires or ())} - seen):
+                seen.add(str(asked))
+                if normal(asked.name) not in pinned:
+                    marker = asked.marker
+                    needed = marker is None or any(map(marker.evaluate, systems))
+                    assert not needed, (
+                        f"{CONSTRAINTS.name} lacks a pin: {package.name} needs {asked}"
+                    )
 
 
 def imported(path):
@@ -203,11 +227,14 @@ def test_the_oldest_that_are_tested_are_the_lowest_that_are_allowed():
     allowed = [tuple(each.split(">=")) for each in project["dependencies"]]
     assert [name for name, _ in allowed] == ["numpy", "matplotlib"]
     tested = lines("tests/oldest-requirements.txt")
-    assert tested[:2] == [f"{name}=={version}.*" for name, version in allowed]
+    for name, version in allowed:
+        told = f"pyproject.toml allows {name}>={version}, but tests/oldest-requirements.txt tests"
+        assert f"{name}=={version}.*" in tested, f"{told} {tested[:2]}: raise one or test the other"
     (python,) = re.findall(r">=([\d.]+)$", project["requires-python"])
     workflow = (ROOT / ".github/workflows/test.yml").read_text(encoding="utf-8")
     oldest = workflow.split("\n  oldest:\n")[1]
-    assert f'python-version: "{python}"' in oldest
+    told = f"pyproject.toml allows Python {python}, and the job `oldest` of CI tests another"
+    assert f'python-version: "{python}"' in oldest, told
     assert "make test-oldest" in oldest
     assert f"OLDEST = ({python.replace('.', ', ')})" in (ROOT / "tools/install.py").read_text()
 

@@ -14,7 +14,8 @@ from tests.course.made_up import copy_of_the_repository, run, show_what_is_store
 from tests.course.second_language import translate, translated
 
 MACHINERY = [
-    *(f"tests/book/test_{name}.py" for name in ("book", "instructors", "kill_table", "quizzes")),
+    *(f"tests/book/test_{name}.py" for name in ("book", "evidence", "instructors", "kill_table")),
+    *(f"tests/book/test_{name}.py" for name in ("numbers", "quizzes")),
     *(f"tests/course/test_{name}.py" for name in ("qti", "texts")),
     "tests/package/test_exercises.py",
 ]
@@ -43,8 +44,10 @@ def test_a_word_is_reversed_and_what_is_no_word_stays():
     text = (
         "## A *scale*\n\n:::{note} Of $d_k$\n:class: tip\nsee {eq}`eq-a` [here](sec-a), `key.T`:\n"
     )
+    text += "two<!-- = (a > b).sum() --> of"
     assert translated(text) == (
         "## A *elacs*\n\n:::{note} fO $d_k$\n:class: tip\nees {eq}`eq-a` [ereh](sec-a), `key.T`:\n"
+        "owt<!-- = (a > b).sum() --> fo"
     )
     assert translated(translated(text)) == text
 

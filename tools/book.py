@@ -55,7 +55,7 @@ def pack() -> None:
 
 def lite_now() -> str:
     """Return the fingerprint of what JupyterLite is built from."""
-    return fingerprint(*LITES, *(str(each.notebook.relative_to(ROOT)) for each in chapters()))
+    return fingerprint(*LITES, *(str(path.relative_to(ROOT)) for each in chapters() for path in each.notebooks))
 
 
 def add_lite() -> None:

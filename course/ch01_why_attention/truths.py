@@ -70,14 +70,6 @@ def near_or_alike(question):
 
 
 @TRUTHS.question
-def no_match(question):
-    value = rng.standard_normal((6, 3))
-    answer = scaled_dot_product_attention(np.zeros((1, 15)), np.eye(6, 15), value, scale=5)
-    np.testing.assert_allclose(answer.output[0], value.mean(axis=0))
-    return "mean-of-all"
-
-
-@TRUTHS.question
 def key_as_value(question):
     contents, query = rng.standard_normal((2, 7, 3))
     exchanged = contents[[0, 1, 4, 3, 2, 5, 6]]

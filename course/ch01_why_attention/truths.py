@@ -108,12 +108,12 @@ def reading(question):
 
 @TRUTHS.of_session
 def the_weight_of_the_three_is_less_than_that_of_a_clean_one(shown):
-    for code, outputs in shown:
+    for cell, outputs in shown:
         (weights,) = re.findall(r"\[(.+)\]", printed(outputs))
         found = np.array(weights.split(), dtype=float)
         assert len(found) == 6
         assert abs(found.sum() - 1) < 0.03
         assert found[2] < 0.75
-        pixels = re.search(r"our_pixels = \[(.+?)\]", code)[1].split(", ")
+        pixels = re.search(r"our_pixels = \[(.+?)\]", cell)[1].split(", ")
         assert (found.argmax() == 2) == (len(pixels) < 5)
         assert len(pictures(outputs)) == 1

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from course import pages, quiz
-from course.chapters import ROOT, by_id, cells, chapters, without_comments
+from course.chapters import ROOT, by_id, chapters, without_comments
 from course.truths import snippets
 
 CHAPTERS = chapters()
@@ -21,9 +21,7 @@ def box(chapter):
         without_comments(chapter.prose),
         re.M | re.S,
     )
-    assert len(found) == 1, (
-        f"book/{chapter.name}.ipynb: give one box the class `objectives`"
-    )
+    assert len(found) == 1, f"book/{chapter.name}.ipynb: give one box the class `objectives`"
     return found[0]
 
 

@@ -46,6 +46,12 @@ class Chapter:
         return self.root / f"book/{self.name}.ipynb"
 
     @property
+    def notebooks(self) -> list[Path]:
+        """Its text, and the page beside the chapters that takes it further, if it has one."""
+        appendix = self.about.get("appendix")
+        return [self.notebook, *([self.root / f"book/{appendix}.ipynb"] if appendix else [])]
+
+    @property
     def room(self) -> Path:
         """The folder of all that is not its text."""
         return self.root / f"course/{self.module}"
@@ -68,8 +74,10 @@ class Chapter:
 
     @cached_property
     def exercises(self) -> dict[str, str]:
-        """The titles of its exercises, by the names that `check` takes."""
-        found = re.findall(r"^:::\{exercise\} (.+)\n:label: ex-([\w-]+)", self.prose, re.M)
+        """The titles of its exercises and its appendix's, by the names that `check` takes."""
+        texts = [each["source"] for book in self.notebooks for each in cells(book, "markdown")]
+        exercise = r"^:::\{exercise\} (.+)\n:label: ex-([\w-]+)"
+        found = re.findall(exercise, "\n\n".join(texts), re.M)
         return by_id([(name, title) for title, name in found], self.notebook)
 
     @cached_property

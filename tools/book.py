@@ -55,7 +55,8 @@ def pack() -> None:
 
 def lite_now() -> str:
     """Return the fingerprint of what JupyterLite is built from."""
-    return fingerprint(*LITES, *(str(each.notebook.relative_to(ROOT)) for each in chapters()))
+    paths = [path for chapter in chapters() for path in chapter.notebooks]
+    return fingerprint(*LITES, *(str(path.relative_to(ROOT)) for path in paths))
 
 
 def add_lite() -> None:

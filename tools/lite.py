@@ -86,7 +86,7 @@ def main(output: str, pyodide: str | None = None) -> None:
         room = Path(folder)  # where JupyterLite finds what it is to be built from
         shutil.copytree(WHEELS, room / "pypi")
         (room / "files").mkdir()
-        for page in (chapter.notebook for chapter in chapters()):
+        for page in (path for chapter in chapters() for path in chapter.notebooks):
             (room / "files" / page.name).write_text(as_served(page), "utf-8")
 
         packages = [*NEEDS, FROM_WORKER + build_wheel(room / "pypi")]

@@ -36,6 +36,7 @@ def execute(path: Path) -> None:
 
 
 def main(*paths: str) -> None:
-    """Execute the named notebooks, or all chapters."""
-    for path in map(Path, paths) if paths else [each.notebook for each in chapters()]:
+    """Execute the named notebooks, or all."""
+    every = [path for chapter in chapters() for path in chapter.notebooks]
+    for path in map(Path, paths) if paths else every:
         execute(path)

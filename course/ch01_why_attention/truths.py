@@ -9,64 +9,46 @@ import pytest
 
 from attnbook import additive_attention, pretrained, scaled_dot_product_attention, softmax
 from course.quiz import code, numbers
-from course.truths import Truths, printed
+from course.truths import Truths, pictures, printed
 
-TRUTHS = Truths(said={"our_radius": ["1.1", "0.1", "0.9", "1.5"]})
+TRUTHS = Truths(said={"our_pixels": ["[0, 7]", "[1]", "[3, 4]", "[0, 1, 2, 3, 5]"]})
 rng = np.random.default_rng(0)
 
 
 @TRUTHS.question
-def way_back(question):
-    n = numbers(question)[0]
-    links = {f"{a}{i}": f"{a}{i + 1}" for a in "hg" for i in range(n - 1)}
-    links[f"h{n - 1}"] = "g0"
-    start = rng.standard_normal(3)
-    here, state = "h0", start
-    while here != f"g{n - 1}":
-        here, state = links[here], state @ (0.5 * np.eye(3))
-    factor = np.linalg.norm(state) / np.linalg.norm(start)
-    assert (round(0.5**8, 3), round(0.5 / len(links), 2)) == (0.004, 0.03)
-    return f"{factor:.6f}"
-
-
-def shift_register(units, inputs):
-    return np.column_stack([np.roll(inputs, lag) for lag in range(units)])
+def halfway(question):
+    first, second, others, sharpness = (float(n) for n in re.findall(r"\d+\.?\d*", question.text))
+    weights = softmax(sharpness * np.array([others, first, second, others, others, others]))
+    assert weights[1] == weights[2] > 2 * weights[0]
+    assert np.isclose(weights[1], 1 / (2 + 4 * np.exp(-2)))
+    return f"{weights[1]:.2f}"
 
 
 @TRUTHS.question
-def sum_of_recalls(question):
-    (units,) = numbers(question)
-    inputs = rng.uniform(-1, 1, 4000)
-    past = shift_register(100, inputs)[200:]
-    trained = np.tanh(shift_register(50, inputs) @ rng.standard_normal((50, units)) / 9)[200:]
-    sums = []
-    for states in (shift_register(units, inputs)[200:], trained):
-        spans = [np.linalg.qr(a - a.mean(axis=0))[0] for a in (states, past)]
-        shared = (spans[0].T @ spans[1]) ** 2  # of each direction of the state, by each lag
-        assert len(shared) == units
-        assert shared.sum(axis=1).max() <= 1 + 1e-9
-        sums.append(shared.sum())
-    assert np.isclose(sums[0], units)  # reached
-    assert sums[1] <= units + 1e-9  # by no function of the inputs exceeded
-    assert units**2 == 1024
-    return str(round(sums[0]))
+def one_matrix(question):
+    k = rng.standard_normal((7, 5))
+    k[1] = 3 * k[0]  # in the same direction, and of larger norm
+    np.testing.assert_allclose(k @ k.T, (k @ k.T).T)
+    weights = scaled_dot_product_attention(k, k, k).weights
+    assert weights[0].argmax() == 1
+    assert not np.allclose(weights, weights.T)
+    return "symmetric"
 
 
 @TRUTHS.question
-def thirty_bits(question):
-    bits, state, states = rng.integers(0, 2, 3000), 0.0, []
-    for bit in bits:
-        state = (state + bit) / 2
-        states.append(state)
-    states = np.array(states)
-    for lag in range(30):
-        digit = np.floor(states * 2.0 ** (lag + 1)) % 2
-        assert (digit[100:] == bits[100 - lag : len(bits) - lag]).all()
-    past = shift_register(100, bits)[200:].astype(float)
-    q = np.linalg.qr(past - past.mean(axis=0))[0]
-    one = states[200:] - states[200:].mean()
-    assert np.linalg.norm(q.T @ one / np.linalg.norm(one)) ** 2 <= 1 + 1e-9  # by linear reading
-    return "not-linear"
+def register(question):
+    (pairs,) = numbers(question)
+    names = rng.choice([-1.0, 1.0], size=(12000, pairs, 5))
+    values, asked = rng.standard_normal((12000, pairs)), rng.integers(pairs, size=12000)
+    each = np.arange(12000)
+    page = names.reshape(12000, -1), values, names[each, asked], np.ones((12000, 1))
+    shown, wanted = np.hstack(page), values[each, asked]
+    read_out = np.linalg.lstsq(shown[:6000], wanted[:6000])[0]
+    said = shown[6000:] @ read_out, values[6000:].mean(axis=1)
+    for answer in said:
+        recall = np.corrcoef(answer, wanted[6000:])[0, 1] ** 2
+        assert abs(recall - 1 / pairs) < 0.03
+    return str(1 / pairs)
 
 
 @TRUTHS.question
@@ -81,17 +63,9 @@ def near_or_alike(question):
 
     query, key = rng.standard_normal((7, 5)), rng.standard_normal((11, 5))
     assert differ(query, key)  # not always
-    assert differ(unit(query), key)  # a query's length does not help
-    assert not differ(query, 2 * unit(key))  # of seven lengths
-    return "equal-lengths"
-
-
-@TRUTHS.question
-def no_match(question):
-    value = rng.standard_normal((6, 3))
-    answer = scaled_dot_product_attention(np.zeros((1, 15)), np.eye(6, 15), value, scale=5)
-    np.testing.assert_allclose(answer.output[0], value.mean(axis=0))
-    return "mean-of-all"
+    assert differ(unit(query), key)  # a query's norm does not help
+    assert not differ(query, 2 * unit(key))  # of equal norms
+    return "equal-norms"
 
 
 @TRUTHS.question
@@ -132,10 +106,13 @@ def reading(question):
 
 
 @TRUTHS.of_session
-def the_derivative_fades_or_grows_as_the_radius_that_is_said(shown):
-    norms = {}
-    for _, outputs in shown:
-        radius, _, norm = re.findall(r"\d\S*\d", printed(outputs))
-        norms[float(radius)] = float(norm)
-    assert sorted(norms) == [0.1, 0.9, 1.1, 1.5]
-    assert norms[0.1] < 1e-50 < norms[0.9] < 1e-2 < 0.1 < norms[1.1] < 50 < norms[1.5]
+def the_weight_of_the_three_is_less_than_that_of_a_clean_one(shown):
+    for cell, outputs in shown:
+        (weights,) = re.findall(r"\[(.+)\]", printed(outputs))
+        found = np.array(weights.split(), dtype=float)
+        assert len(found) == 6
+        assert abs(found.sum() - 1) < 0.03
+        assert found[2] < 0.75
+        pixels = re.search(r"our_pixels = \[(.+?)\]", cell)[1].split(", ")
+        assert (found.argmax() == 2) == (len(pixels) < 5)
+        assert len(pictures(outputs)) == 1

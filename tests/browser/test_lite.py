@@ -18,8 +18,8 @@ import attnbook
 from course.chapters import ROOT, chapters
 
 SITE = ROOT / "_build/html"
-CHAPTERS = [chapter.notebook.name for chapter in chapters()]
-OPENED = CHAPTERS[1]
+CHAPTERS = [path.name for chapter in chapters() for path in chapter.notebooks]  # appendices, too
+OPENED = chapters()[1].notebook.name
 TITLE = chapters()[1].about["title"]
 
 KERNEL = "extensions/@jupyterlite/pyodide-kernel-extension"

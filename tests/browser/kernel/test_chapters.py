@@ -13,6 +13,8 @@ from playwright.sync_api import TimeoutError
 
 from course.chapters import ROOT, chapters
 
+NOTEBOOKS = [path for chapter in chapters() for path in chapter.notebooks]
+
 SITE = ROOT / "_build/lite-test"
 SETTINGS = {"exposeAppInBrowser": True, "disabledExtensions": ["jupyterlab-myst"]}
 
@@ -68,10 +70,10 @@ def shown(outputs):
     return re.sub(r"\x1b\[[\d;]*m", "", printed), others
 
 
-def complaints(chapter, stored, cells):
-    """Yield a line for each cell that did not do in the browser what is stored in the chapter."""
+def complaints(name, stored, cells):
+    """Yield a line for each cell that did not do in the browser what is stored in the notebook."""
     for number, (before, cell) in enumerate(zip(stored, cells, strict=True), start=1):
-        where = f"book/{chapter.name}.ipynb: cell [{number}]"
+        where = f"book/{name}: cell [{number}]"
         raised = [out for out in cell["outputs"] if out["output_type"] == "error"]
         if raised or not cell["ran"]:
             what = "does not come to its end in the browser's kernel"
@@ -90,11 +92,11 @@ def complaints(chapter, stored, cells):
                 )
 
 
-@pytest.mark.parametrize("chapter", chapters(), ids=lambda chapter: chapter.name)
-def test_a_chapter_does_in_the_browsers_kernel_what_it_did_for_the_book(chapter, chromium, serve):
-    notebook = json.loads(chapter.notebook.read_text(encoding="utf-8"))
-    stored = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_chapter_does_in_the_browsers_kernel_what_it_did_for_the_book(notebook, chromium, serve):
+    found = json.loads(notebook.read_text(encoding="utf-8"))
+    stored = [cell for cell in found["cells"] if cell["cell_type"] == "code"]
     with serve(SITE) as address:
-        cells = played(chromium, address, chapter.notebook.name)
-    if found := list(complaints(chapter, stored, cells)):
+        cells = played(chromium, address, notebook.name)
+    if found := list(complaints(notebook.name, stored, cells)):
         pytest.fail("\n".join(found), pytrace=False)

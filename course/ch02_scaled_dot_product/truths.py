@@ -125,6 +125,14 @@ def other_way_round(question):
     assert recipes == {"mask", "~mask", "additive"}
     mask = causal_mask(5)
     np.testing.assert_array_equal(mask.T ^ ~mask, np.eye(5, dtype=bool))  # only the diagonal
+    query, key = rng.standard_normal((2, 5, 3))
+    added, plain = (
+        scaled_dot_product_attention(query, key, key, bias=bias).weights
+        for bias in (mask.astype(float), None)
+    )
+    assert (added > 0).all()  # hides nothing
+    heavier = added / plain  # of the seen against the unseen, in each row
+    np.testing.assert_allclose(heavier[0, 0] / heavier[0, 1:], np.e)
     return "`~mask`"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from fractions import Fraction
 from importlib import resources
 
@@ -82,24 +81,6 @@ def which_gradient(question):
     y = np.eye(num_keys)[wanted]
     np.testing.assert_allclose(gradient(cross_entropy), softmax(scores) - y, atol=1e-6)
     return "output-only"
-
-
-@TRUTHS.question
-def wrong_line(question):
-    block = re.search(r"```\n(.*)\n```", question.text, re.S)[1]
-    arrays = [rng.standard_normal(shape) for shape in ((5, 3), (7, 3), (7, 2))]
-    right = scaled_dot_product_attention(*arrays).output
-
-    def run(lines):
-        names = dict(zip(("query", "key", "value"), arrays, strict=True), np=np)
-        exec("\n".join(lines), names)
-        return names["output"]
-
-    lines = block.splitlines()
-    assert not np.allclose(run(lines), right)
-    mended = "weights = exps / exps.sum(axis=-1, keepdims=True)"
-    np.testing.assert_allclose(run([*lines[:2], mended, lines[3]]), right)
-    return "third-line"
 
 
 @TRUTHS.question

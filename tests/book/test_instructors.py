@@ -18,11 +18,11 @@ def box(chapter):
     """Return the text of the box that says what a chapter is for, and how long it takes."""
     found = re.findall(
         r"^:::\{admonition\}[^\n]+\n:class:[^\n]*\bobjectives\b[^\n]*\n(.+?)^:::$",
-        without_comments(cells(chapter.notebook, "markdown")[0]["source"]),
+        without_comments(chapter.prose),
         re.M | re.S,
     )
     assert len(found) == 1, (
-        f"book/{chapter.name}.ipynb: give one box of the first cell the class `objectives`"
+        f"book/{chapter.name}.ipynb: give one box the class `objectives`"
     )
     return found[0]
 

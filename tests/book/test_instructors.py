@@ -21,9 +21,7 @@ def box(chapter):
         without_comments(chapter.prose),
         re.M | re.S,
     )
-    assert len(found) == 1, (
-        f"book/{chapter.name}.ipynb: give one box the class `objectives`"
-    )
+    assert len(found) == 1, f"book/{chapter.name}.ipynb: give one box the class `objectives`"
     return found[0]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from fractions import Fraction
 from importlib import resources
 
@@ -85,24 +84,6 @@ def which_gradient(question):
 
 
 @TRUTHS.question
-def wrong_line(question):
-    block = re.search(r"```\n(.*)\n```", question.text, re.S)[1]
-    arrays = [rng.standard_normal(shape) for shape in ((5, 3), (7, 3), (7, 2))]
-    right = scaled_dot_product_attention(*arrays).output
-
-    def run(lines):
-        names = dict(zip(("query", "key", "value"), arrays, strict=True), np=np)
-        exec("\n".join(lines), names)
-        return names["output"]
-
-    lines = block.splitlines()
-    assert not np.allclose(run(lines), right)
-    mended = "weights = exps / exps.sum(axis=-1, keepdims=True)"
-    np.testing.assert_allclose(run([*lines[:2], mended, lines[3]]), right)
-    return "third-line"
-
-
-@TRUTHS.question
 def nothing_to_see(question):
     scores = np.array([1.0, 2.0, 3.0])
     np.testing.assert_allclose(softmax(scores - 1e9), softmax(scores), rtol=1e-6)
@@ -125,6 +106,14 @@ def other_way_round(question):
     assert recipes == {"mask", "~mask", "additive"}
     mask = causal_mask(5)
     np.testing.assert_array_equal(mask.T ^ ~mask, np.eye(5, dtype=bool))  # only the diagonal
+    query, key = rng.standard_normal((2, 5, 3))
+    added, plain = (
+        scaled_dot_product_attention(query, key, key, bias=bias).weights
+        for bias in (mask.astype(float), None)
+    )
+    assert (added > 0).all()  # hides nothing
+    heavier = added / plain  # of the seen against the unseen, in each row
+    np.testing.assert_allclose(heavier[0, 0] / heavier[0, 1:], np.e)
     return "`~mask`"
 
 

@@ -33,18 +33,6 @@ rng = np.random.default_rng(0)
 
 
 @TRUTHS.question
-def scale(question):
-    _, d_k, _, d_v = numbers(question)
-    x = rng.standard_normal((6, 10))
-    w_q, w_k = rng.standard_normal((2, 10, d_k))
-    weights = self_attention(x, w_q, w_k, rng.standard_normal((10, d_v))).weights
-    for size in (d_v, 6, 10, d_k):
-        same = np.allclose(softmax((x @ w_q) @ (x @ w_k).T / np.sqrt(size)), weights)
-        assert same == (size == d_k)
-    return str(d_k)
-
-
-@TRUTHS.question
 def backwards(question):
     x, matrices = rng.standard_normal((7, 5)), rng.standard_normal((3, 5, 3))
     forth, back = self_attention(x, *matrices), self_attention(x[::-1], *matrices)
@@ -85,16 +73,6 @@ def words_and_patches(question):
 
 
 @TRUTHS.question
-def shuffled_memory(question):
-    x, memory = rng.standard_normal((4, 5)), rng.standard_normal((7, 5))
-    matrices = rng.standard_normal((3, 5, 3))
-    before = cross_attention(x, memory, *matrices).output
-    after = cross_attention(x, memory[rng.permutation(7)], *matrices).output
-    np.testing.assert_allclose(after, before)
-    return "nothing"
-
-
-@TRUTHS.question
 def where_causal(question):
     source, target = rng.standard_normal((2, 5, 3))
     matrices = rng.standard_normal((3, 3, 3))
@@ -130,27 +108,14 @@ def weight_of_a_third(question):
 
 
 @TRUTHS.question
-def tired_and_wide(question):
-    tired, wide = pretrained.sentences()[:2]
-    rows, names = [], []
-    for sentence in (tired, wide):
-        tokens = pretrained.tokens(sentence)
-        rows.append(pretrained.recorded_weights(sentence)[:, :, tokens.index("it")])
-        names.append(np.array(tokens))
-    animal, street = (list(names[0]).index(word) for word in ("animal", "street"))
-    assert [list(n).index("street") for n in names] == [street, street]
-    main = [n[row.argmax(axis=-1)] for n, row in zip(names, rows, strict=True)]
-    moves = ((main[0] == "animal") & (main[1] == "street")).sum()
-    lead = [row[..., animal] - row[..., street] for row in rows]
-    overtaken = (lead[0] > 0) & (lead[1] < 0)
-    assert overtaken.sum() == 5
-    largest = rows[1].max(axis=-1)
-    assert (largest[overtaken] > rows[1][..., street][overtaken]).all()
-    np.testing.assert_allclose(rows[0][3, 1, animal], 0.68, atol=0.006)
-    np.testing.assert_allclose(rows[1][3, 1, street], 0.12, atol=0.006)
-    assert rows[1][3, 1].argmax() == 0
-    assert main[0].size == 72
-    return str(moves)
+def next_token(question):
+    start, *words = re.search(r"`(<start> .+?)`", question.text)[1].split()
+    answer = re.search(r"the answer \*(.+?)\*", question.text)[1].split()
+    assert words == answer
+    fed, target = [start, *words], [*words, "<end>"]
+    assert fed[1:] == target[:-1]
+    asked = re.search(r"the position of \*(\w+)\*", question.text)[1]
+    return target[fed.index(asked)]
 
 
 @TRUTHS.of_session
@@ -172,7 +137,7 @@ def each_word_of_a_caption_gets_a_picture_once(shown):
     drawn = {}
     for source, outputs in shown:
         for svg in pictures(outputs):
-            drawn[source.split('"')[1]] = re.findall(r"<!-- (\w+): largest weight", svg)
+            drawn[source.split('"')[1]] = re.findall(r"<!-- (\w+): at most", svg)
     assert [len(words) for words in drawn.values()] == [4, 9, 1]
     assert set(drawn["fire on the grass"]) == {"fire", "on", "the", "grass"}
 

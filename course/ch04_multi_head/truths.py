@@ -99,12 +99,12 @@ def more_heads(question):
         products = 4 * n * d_model**2 + 2 * heads * n * n * size
         wide, deep = rng.standard_normal((2, d_model, size))
         rank = np.linalg.matrix_rank(wide @ deep.T)
-        counts[heads] = {"memory": weights, "parameters": 4 * heads * d_model * size}
+        counts[heads] = {"attention-weights": weights, "parameters": 4 * heads * d_model * size}
         counts[heads] |= {"multiplications": products, "rank": rank}
     grown = [name for name in counts[1] if counts[8][name] > counts[1][name]]
-    assert grown == ["memory"]
+    assert grown == ["attention-weights"]
     assert counts[8]["rank"] == d_model // 8 < counts[1]["rank"]
-    return "memory"
+    return "attention-weights"
 
 
 @TRUTHS.question

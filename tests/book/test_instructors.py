@@ -5,7 +5,7 @@ import re
 import pytest
 
 from course import pages, quiz
-from course.chapters import ROOT, by_id, cells, chapters, without_comments
+from course.chapters import ROOT, by_id, chapters, without_comments
 from course.truths import snippets
 
 CHAPTERS = chapters()
@@ -18,11 +18,11 @@ def box(chapter):
     """Return the text of the box that says what a chapter is for, and how long it takes."""
     found = re.findall(
         r"^:::\{admonition\}[^\n]+\n:class:[^\n]*\bobjectives\b[^\n]*\n(.+?)^:::$",
-        without_comments(cells(chapter.notebook, "markdown")[0]["source"]),
+        without_comments(chapter.prose.split("\n## ")[0]),
         re.M | re.S,
     )
     assert len(found) == 1, (
-        f"book/{chapter.name}.ipynb: give one box of the first cell the class `objectives`"
+        f"book/{chapter.name}.ipynb: give one box before the first section the class `objectives`"
     )
     return found[0]
 

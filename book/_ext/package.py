@@ -36,7 +36,7 @@ TAUGHT = {  # the section that teaches each name
     "recorded_weights": "sec-real-heads",
     "HeadProjections": "sec-real-heads",
     "head_projections": "sec-real-heads",
-    "multi_head_attention": "sec-reshape",
+    "multi_head_attention": "sec-w-o",
     "position_table": "sec-beyond",
 }
 

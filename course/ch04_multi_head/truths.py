@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from fractions import Fraction
-from importlib import resources
 
 import numpy as np
 import pytest
@@ -33,34 +31,6 @@ def one_head_two_places(question):
     np.testing.assert_allclose(one_each, places)
     x, y = look(0.5, places)
     return f"({x:.0f}, {y:.0f})", "many-places"
-
-
-@TRUTHS.question
-def scale_of_a_head(question):
-    d_model, num_heads = numbers(question)
-    head_dim = split_heads(np.zeros((1, d_model)), num_heads).shape[-1]
-    assert head_dim == 64
-    return f"{np.sqrt(head_dim):.0f}"
-
-
-@TRUTHS.question
-def split(question):
-    *shape, batch, head, token, feature, num_heads = numbers(question)
-    x, w = rng.standard_normal((*shape[:2], 9)), rng.standard_normal((9, shape[-1]))
-
-    def entry(w):
-        return split_heads(x @ w, num_heads)[batch, head, token, feature]
-
-    more = np.eye(shape[-1])
-    needed = [c for c, e in enumerate(more) if not np.isclose(entry(w + e), entry(w))]
-    (column,) = needed
-    size = shape[-1] // num_heads
-    alone = x @ w[:, head * size : (head + 1) * size]  # what the loop over heads computes
-    assert np.isclose(alone[batch, token, feature], entry(w))
-    halfway = np.arange(shape[-1]).reshape(num_heads, size)[token, feature]
-    in_turns = np.arange(shape[-1]).reshape(size, num_heads)[feature, head]
-    assert (feature, in_turns, halfway) == (3, 10, 11)  # what is said of the wrong ones
-    return str(column)
 
 
 @TRUTHS.question
@@ -99,28 +69,12 @@ def more_heads(question):
         products = 4 * n * d_model**2 + 2 * heads * n * n * size
         wide, deep = rng.standard_normal((2, d_model, size))
         rank = np.linalg.matrix_rank(wide @ deep.T)
-        counts[heads] = {"memory": weights, "parameters": 4 * heads * d_model * size}
+        counts[heads] = {"attention-weights": weights, "parameters": 4 * heads * d_model * size}
         counts[heads] |= {"multiplications": products, "rank": rank}
     grown = [name for name in counts[1] if counts[8][name] > counts[1][name]]
-    assert grown == ["memory"]
+    assert grown == ["attention-weights"]
     assert counts[8]["rank"] == d_model // 8 < counts[1]["rank"]
-    return "memory"
-
-
-@TRUTHS.question
-def packed_w_k(question):
-    packed = json.loads((resources.files("attnbook") / "data/packed_mha.json").read_text("utf-8"))
-    in_proj_weight = np.array(packed["state_dict"]["in_proj_weight"])
-    assert in_proj_weight.shape == (18, 6)
-    w_k = in_proj_weight.T[:, 6:12]  # what x meets: columns 6 to 11 of x @ W.T
-    fits = []
-    for choice in question.choices:
-        given = eval(choice.text.strip("`"), {"in_proj_weight": in_proj_weight})
-        assert given.shape == (6, 6) or given.size == 0
-        if given.shape == w_k.shape and np.array_equal(given, w_k):
-            fits.append(choice.text)
-    (right,) = fits
-    return right
+    return "attention-weights"
 
 
 @TRUTHS.question

@@ -37,7 +37,7 @@ TAUGHT = {  # the section that teaches each name
     "HeadProjections": "sec-real-heads",
     "head_projections": "sec-real-heads",
     "multi_head_attention": "sec-w-o",
-    "position_table": "sec-beyond",
+    "position_table": "sec-bag-of-words",
 }
 
 

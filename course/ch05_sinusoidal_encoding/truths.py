@@ -66,6 +66,10 @@ def moving_on(question):
     for j, (sine, cosine) in enumerate(encoding[there - here].reshape(5, 2)):
         block = rotation[2 * j : 2 * j + 2, 2 * j : 2 * j + 2]
         np.testing.assert_allclose(block, [[cosine, sine], [-sine, cosine]])
+    flip = np.diag([-1.0, 1.0] * 5)  # "a rotation": a reflection also takes the one to the other
+    reflection = relative_rotation(here + there, 10) @ flip
+    np.testing.assert_allclose(reflection @ encoding[here], encoding[there])
+    assert not np.isclose(encoding, reflection @ encoding[other]).all(axis=1).any()
     (at,) = np.flatnonzero(np.isclose(encoding, rotation @ encoding[other]).all(axis=1))
     return str(at)
 
@@ -123,19 +127,6 @@ def learned_table(question):
     (both,) = (choice for choice in question.choices if choice.id == "both")
     assert re.findall(r"-?0\.\d\d", both.feedback) == [f"{c:.2f}" for c in cosines]
     return "formula"
-
-
-@TRUTHS.question
-def rotary(question):
-    query, key = rng.standard_normal((2, 10))
-
-    def score(p, s):
-        return (relative_rotation(p, 10) @ query) @ (relative_rotation(s, 10) @ key)
-
-    assert np.isclose(score(3, 8), score(40, 45))
-    assert not np.isclose(score(3, 8), score(3, 9))
-    assert not np.isclose(score(3, 8), query @ key)
-    return "$s - p$"
 
 
 @TRUTHS.of_session

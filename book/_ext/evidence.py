@@ -54,7 +54,7 @@ def fold_run(cells):
         proved += len(checks(source))
         drawn += take_output(cell)
     about = {"shown": "; ".join(shown), "lines": lines, "checks": proved}
-    name = "evidence_1" if checks == 1 else "evidence"
+    name = "evidence_1" if proved == 1 else "evidence"
     summary = say(name, **about) if shown else say("code_of_cell")
     return [*drawn, fold("", *cells, summary=summary, classes=["evidence"] if shown else [])]
 

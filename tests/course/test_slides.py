@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from bs4 import BeautifulSoup
 
-from course.chapters import ROOT, by_name, chapters
+from course.chapters import ROOT, by_name, chapters, without_comments
 from tools.slides import builder
 
 CHAPTERS = [chapter.name for chapter in chapters()]
@@ -94,7 +94,8 @@ def test_a_slide_of_a_figure_shows_it_and_its_alt_text_is_said(shown, slides):
     for cell, slide in zip(shown, slides, strict=True):
         about = cell["metadata"].get("mystnb", {})
         images = [image["alt"] for image in slide.select("img")]
-        alt = [" ".join(about["image"]["alt"].split())] if "figure" in about else []
+        texts = [without_comments(about["image"]["alt"])] if "figure" in about else []
+        alt = [" ".join(text.split()) for text in texts]
         assert images == alt, f"{cell['name']}: mend the alt text in its metadata, mystnb.image.alt"
         notes = [note.get_text() for note in slide.select("aside > p")]
         assert not alt or notes[-1] == alt[0], f"{cell['name']}: its alt text is not in the notes"
@@ -121,7 +122,7 @@ def test_each_headline_says_something_of_its_own(shown, slides):
     headlines = [headline_of(slide) for slide in slides]
     assert len(set(headlines)) == len(headlines)
     for cell, slide in zip(shown, slides, strict=True):
-        given = cell["metadata"]["slideshow"].get("headline")
+        given = without_comments(cell["metadata"]["slideshow"].get("headline") or "") or None
         assert given in (None, headline_of(slide)), cell["name"]
         assert not set(given or "") & set("$`"), f"{cell['name']}: no markup in a headline"
         section = slide.select_one(".where").get_text().split(" · ")[0]

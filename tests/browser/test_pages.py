@@ -153,7 +153,7 @@ def check(seen, name, theme):
         assert seen["formulas"] > 20
         assert len(set(seen["ink"])) == 1, "formulas are not as dark as the text"
         assert seen["twice"] == 0, "formulas appear twice"
-        assert seen["code"] > 20
+        assert seen["code"] >= 10
         assert seen["figures"] >= 8
         assert len(seen["drawings"]) == seen["figures"]
     for is_dark, ground, fits in seen["drawings"]:

@@ -47,8 +47,7 @@ def spread(question):
     products = (query * key).sum(axis=-1)
     assert np.isclose(products.std(), np.sqrt(d_k), rtol=0.02)
     assert np.isclose((products / np.sqrt(d_k)).std(), 1, rtol=0.02)
-    lengths = np.linalg.norm(query, axis=-1), np.linalg.norm(key, axis=-1)
-    assert round((products / lengths[0] / lengths[1]).std(), 2) == 0.06  # of the cosine
+    assert round((products / d_k).std(), 2) == 0.06  # the feedback: scaled twice
     return f"{np.sqrt(d_k):.0f}"
 
 
@@ -105,7 +104,9 @@ def other_way_round(question):
     recipes = {row["recipe"] for row in golden["rows"]}
     assert recipes == {"mask", "~mask", "additive"}
     mask = causal_mask(5)
-    np.testing.assert_array_equal(mask.T ^ ~mask, np.eye(5, dtype=bool))  # only the diagonal
+    np.testing.assert_array_equal(mask.T ^ ~mask, np.eye(5, dtype=bool))  # each query itself, too
+    assert mask.T[0].all()  # hidden: every key of the first query
+    assert mask[-1].all()  # or of the last
     query, key = rng.standard_normal((2, 5, 3))
     added, plain = (
         scaled_dot_product_attention(query, key, key, bias=bias).weights

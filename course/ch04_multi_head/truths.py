@@ -54,8 +54,8 @@ def shortcut(question):
     np.testing.assert_allclose(weights.sum(axis=-1), 1)
     assert moved(lambda x: split_heads(x, 4)) == [False, True, False, False]
     assert moved(wrong) == [True] * 4
-    for token in range(4):  # what the feedback says
-        np.testing.assert_array_equal(wrong(x)[token].ravel(), x[token])
+    runs = np.split(x.ravel(), 4)  # of neighbouring tokens, as the feedback says
+    np.testing.assert_array_equal(wrong(x).reshape(4, -1), runs)
     return "change-features"
 
 

@@ -106,12 +106,12 @@ def test_paper_is_light_and_shows_what_is_folded(page, address):
 def test_a_formula_is_copied_once_as_tex(page, context, address):
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.goto(f"{address}/{CHAPTER}")
-    page.locator("article p", has_text="The match of a query").evaluate(
+    page.locator("article p", has_text="So a typical dot product").evaluate(
         "e => getSelection().selectAllChildren(e)"
     )
     page.keyboard.press("Control+c")
     copied = page.evaluate("navigator.clipboard.readText()")
-    assert r"dot product $q \cdot k = \sum_i q_i k_i$, so both" in copied
+    assert r"has size $\sqrt{d_k}$; divided by that, it" in copied
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_a_reload_and_the_way_back_find_the_place(page, address, part, width):
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("anchor", ["two-tokens-by-hand", "what-does-it-cost", "in-practice"])
+@pytest.mark.parametrize("anchor", ["one-word-followed-all-the-way", "what-does-it-cost", "summary"])
 def test_a_link_opens_a_chapter_at_its_section(page, address, anchor, width):
     page.set_viewport_size({"width": width, "height": 800})
     page.goto(f"{address}/{CHAPTER}#{anchor}")

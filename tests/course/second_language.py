@@ -19,7 +19,8 @@ KEPT = re.compile(
     | \{[^{}\n]*\}                              # a role, a directive, attributes, a field
     | \]\([^)]*\) | https?://\S+ | <[^<>]+>     # where a link leads, a tag
     | ^(?:Quiz[ ]\w+|Title|Shuffle[ ]answers):(?:[ ]true$)? | ^%.*$ | ^\*?[a-d]\)
-    | ^\[+[\w-]+\]+$ | ^[\w-]+[ ]=[ ](?:\[.*\]$)? # a section, a key, a list of ids
+    | ^\[+[\w-]+\]+$ | ^(?!appendix)[\w-]+[ ]=[ ](?:\[.*\]$)? # a section, a key, a list of ids
+    | ^appendix[ ]=[ ].*$                       # the name of a file
     | \\. | &\w+;
     """,
     re.M | re.X,

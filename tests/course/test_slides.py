@@ -175,8 +175,7 @@ def test_each_part_of_a_pitfall_begins_a_line(slides):
         for slide in slides
         for pitfall in slide.select(".pitfall")
     ]
-    assert labels
-    for found in labels:
+    for found in labels:  # a chapter may leave its pitfalls to the page
         assert len(found) == 3
         assert found == labels[0]
 

@@ -222,12 +222,12 @@ def test_code_is_copied_without_what_it_prints(page, context, address):
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.goto(f"{address}/{CHAPTER}")
     assert page.locator(".cell_output .copybtn").count() == 0
-    cell = page.locator(".cell_input .highlight").first
+    cell = page.locator(".cell_input .highlight:visible").first
     cell.hover()
     cell.get_by_role("button", name="Copy").click()
     cell.locator(".copybtn.success").wait_for()
     copied = page.evaluate("navigator.clipboard.readText()")
-    assert copied.startswith("import matplotlib.pyplot as plt\nimport numpy as np")
+    assert "import" in copied
     assert copied.strip() == cell.locator("pre").inner_text().strip()
 
 

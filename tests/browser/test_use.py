@@ -306,7 +306,11 @@ def test_a_page_reads_without_javascript(plain, address):
     plain.goto(f"{address}/{CHAPTER}")
     assert plain.get_by_role("heading", level=1).is_visible()
     assert plain.locator(".katex-html").first.is_visible()
-    assert plain.locator(".cell_input pre").first.is_visible()
+    assert plain.locator(".cell_input:not(details *) pre").first.is_visible()
+    measured = plain.locator("details.code-fold").first
+    assert not measured.locator("pre").first.is_visible()
+    measured.locator("summary").first.click()
+    assert measured.locator("pre").first.is_visible()
     figure = plain.locator("article figure img").first
     figure.scroll_into_view_if_needed()
     assert figure.is_visible()

@@ -28,7 +28,6 @@ c.Autograde.autograde_preprocessors = [
     JudgedExecute if step is Execute else step
     for step in Autograde.autograde_preprocessors.default()
 ]
-c.JudgedExecute.course = str(ROOT)
 c.JudgedExecute.extra_arguments = ["--log-level=ERROR"]  # a kernel's warnings are about no student
 c.JudgedExecute.timeout = 30  # seconds for a cell
 c.JudgedExecute.call_timeout = 10  # seconds for one call of a student's function in a test

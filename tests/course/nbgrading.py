@@ -14,7 +14,9 @@ PHRASE = "a phrase for this test"
 
 def nbgrader(root, *arguments, phrase=PHRASE, fails=False):
     """Run one command of nbgrader in a course's folder; return what it said."""
-    path = {"PATH": f"{BIN}:/usr/bin:/bin", "ATTNBOOK_CLASS": phrase, "HOME": str(root)}
+    # The environment has one checkout on its path, which may be another: this one comes before.
+    path = {"PATH": f"{BIN}:/usr/bin:/bin", "PYTHONPATH": str(ROOT), "HOME": str(root)}
+    path |= {"ATTNBOOK_CLASS": phrase}
     command = [BIN / "nbgrader", *arguments]
     done = subprocess.run(command, cwd=root, env=path, capture_output=True, text=True)
     assert (done.returncode != 0) == fails, done.stdout + done.stderr

@@ -11,7 +11,6 @@ import asyncio
 import builtins
 import contextlib
 import functools
-import json
 import os
 import subprocess
 import time
@@ -21,7 +20,6 @@ import numpy as np
 from jupyter_core.utils import run_sync
 from nbclient.exceptions import CellExecutionComplete, CellTimeoutError, DeadKernelError
 from nbformat.v4 import new_output
-from nbformat.v4.nbbase import validate
 from nbgrader import utils
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import Execute
@@ -31,6 +29,7 @@ from attnbook.exercises import WrongAnswer
 from course.grading import sandbox
 from course.grading.remote import NoAnswer, Remote
 from course.grading.seeds import VARIABLE
+from course.grading.showing import plain_outputs
 
 LOST = "The names of this cell are lost, those of other cells are kept."
 SHOWN = {"status", "stream", "display_data", "update_display_data", "execute_result", "error"}
@@ -146,9 +145,7 @@ class JudgedExecute(Execute):
             return
         try:
             self._run(cell, index)
-            for output in cell.outputs:
-                validate(output, "output")
-            json.dumps(cell.outputs, ensure_ascii=False).encode()  # as it is written
+            cell.outputs = plain_outputs(cell.outputs)
             self._done.append((cell, index))
         except Exception as error:
             kind = type(error).__name__
@@ -159,7 +156,7 @@ class JudgedExecute(Execute):
     def _why(self, error, limit):
         """Say why the kernel has to begin anew."""
         if isinstance(error, CellTimeoutError | TimeoutError):
-            return f"it gave no result in {limit} s; does a loop never end?"
+            return f"it gave no result in {limit} s (does a loop never end?)"
         if self._asked_to_end:
             return "the kernel was asked to end, as by exit()"
         if isinstance(error, DeadKernelError):

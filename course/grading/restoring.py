@@ -10,6 +10,8 @@ from nbgrader.preprocessors import ClearHiddenTests, NbGraderPreprocessor
 
 from course.grading.seeds import SEED, class_seed
 
+MOST = 300  # cells of a notebook: to show very many takes long
+
 
 class WrongPhraseError(KeyboardInterrupt):
     """The class's phrase is not the one of the release: after any other error nbgrader goes on."""
@@ -27,7 +29,7 @@ class RestoreCells(NbGraderPreprocessor):
     WrongPhraseError
         If the released notebook has another seed than the class: all answers would seem wrong.
     ValueError
-        If no cell of the notebook is of the assignment.
+        If no cell of the notebook is of the assignment, or it has more than MOST cells.
     """
 
     def preprocess(self, nb, resources):
@@ -53,6 +55,8 @@ class RestoreCells(NbGraderPreprocessor):
                 f"{names['student']}: this notebook has no cell of {names['assignment']}. "
                 "Is it the chapter? It is not graded."
             )
+        if len(nb.cells) > MOST:
+            raise ValueError(f"{names['student']}: more than {MOST} cells. It is not graded.")
         last, end, lacking, before = -1, [], [], {}
         for name, (source, role) in released.items():
             at, cell, about = found.get(name, (-1, None, {}))

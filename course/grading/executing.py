@@ -73,6 +73,7 @@ class JudgedExecute(Execute):
         if sandbox.why_not() and not self.run_student_code_unconfined:
             raise sandbox.NoSandboxError(self._refusal())
         self.interrupt_on_timeout = False  # a loop may catch the interrupt: end the kernel instead
+        self.raise_on_iopub_timeout = False  # of a flood some is lost, even its end
         self.shutdown_kernel = "immediate"
         self.store_widget_state = False
         self.timeout_func = self._seconds

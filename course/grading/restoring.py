@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 
+from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import ClearHiddenTests, NbGraderPreprocessor
@@ -46,7 +47,11 @@ class RestoreCells(NbGraderPreprocessor):
         self._check_phrase([source for source, _ in released.values()])
         found = {}
         for at, cell in enumerate(nb.cells):
-            about = cell.metadata.pop("nbgrader", None)
+            about = cell.metadata.get("nbgrader")
+            cell.metadata = NotebookNode()  # nor does any other setting of a cell's count
+            cell.pop("attachments", None)
+            if "id" in cell:
+                cell.id = f"cell-{at}"
             name = about.get("grade_id") if isinstance(about, dict) else None
             if isinstance(name, str) and name in released:
                 found[name] = at, cell, about  # of two, the last one, which ran last

@@ -32,12 +32,12 @@ SECONDS = 900  # of a processor; a notebook's own limit comes before
 LARGEST = 2**26  # bytes of a message that the kernel sends
 UNCONFINED = "--JudgedExecute.run_student_code_unconfined=True"
 HELP = (
-    "Nothing is graded: students' code runs in a sandbox only, and here is none.\n{}\n"
+    "Nothing is graded: {}.\nStudents' code runs in a sandbox only. "
     "The page Assign and grade (book/instructors-grading.md) says what else a machine needs. "
     f"{UNCONFINED} grades without one: then a student's code can do all that you can, "
     "as reading and changing files, scores and what others handed in."
 )
-INSTALL = "Install bubblewrap 0.8 or newer (as root: apt-get install bubblewrap)."
+INSTALL = "install bubblewrap 0.8 or newer (apt-get install bubblewrap)"
 
 
 class NoSandboxError(KeyboardInterrupt):
@@ -112,7 +112,7 @@ def bare() -> dict[str, str]:
 def why_not() -> str | None:
     """Say why no sandbox can be had here and what to do, or return None."""
     if sys.platform != "linux":
-        return "There are sandboxes on Linux only: grade there, or in a virtual machine."
+        return "sandboxes are on Linux only, so grade there, or in a virtual machine"
     if not shutil.which("bwrap"):
         return INSTALL
     with _folder() as folder:
@@ -123,7 +123,7 @@ def why_not() -> str | None:
         return None
     if "Unknown option" in said[0]:
         return INSTALL
-    return f"Let bubblewrap make user namespaces, and run Python there. It says: {said[0]}"
+    return f"let bubblewrap make a sandbox and run {sys.executable} there. It says: {said[0]}"
 
 
 @contextlib.contextmanager
@@ -176,9 +176,11 @@ def ended(status: int | None) -> str:
     if number == signal.SIGKILL:
         return "the kernel was killed, as it is when memory runs out"
     if number in set(signal.Signals):
-        return f"the kernel crashed ({signal.Signals(number).name}), which may be for want of memory"
+        return (
+            f"the kernel crashed ({signal.Signals(number).name}), which may be for want of memory"
+        )
     return f"the kernel was ended from within (exit {status or 0})"
 
 
 if __name__ == "__main__":
-    sys.exit(why_not() and f"sandbox   SKIPPED: no student's code can be run here. {why_not()}")
+    sys.exit(why_not() and f"sandbox   SKIPPED: students' code cannot be run: {why_not()}")

@@ -14,6 +14,7 @@ from latex2mathml.converter import convert_to_element
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbconvert.preprocessors.sanitize import SanitizeHTML
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
+from nbgrader.preprocessors import NbGraderPreprocessor
 
 TAGS = """
 a blockquote br code dd del div dl dt em h1 h2 h3 h4 h5 h6 hr li ol p pre span strong table tbody td
@@ -112,7 +113,7 @@ def _plain_data(data):
     return shown
 
 
-class ShowOnly(SanitizeHTML):
+class ShowOnly(NbGraderPreprocessor, SanitizeHTML):
     """Make each cell of a graded notebook anew."""
 
     def preprocess(self, nb, resources):
@@ -135,6 +136,7 @@ class ShowOnly(SanitizeHTML):
             source = f"<pre>{html.escape(source)}</pre>"
         else:
             source = MarkdownWithMath(Renderer()).render(source)
-        # In one line, in which Markdown finds nothing: it is read as Markdown again.
-        inert = f"<div>{self.sanitize_html_tags(source)}</div>".translate(INERT)
+        # In one line, in which neither Markdown, as which it is read again, nor MathJax finds any.
+        made = self.sanitize_html_tags(source)
+        inert = f'<div class="tex2jax_ignore">{made}</div>'.translate(INERT)
         return new_markdown_cell(inert, id=name, metadata=about)

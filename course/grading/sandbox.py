@@ -65,6 +65,19 @@ def _limited(command: list[str]) -> list[str]:
     return ["choom", "-n", "1000", "--", "prlimit", *limits, "--", *command]
 
 
+@functools.cache
+def _together() -> list[str]:
+    """Return how to limit all processes of a command together, where systemd can: a cgroup."""
+    limits = (f"MemoryMax={MEMORY}", "MemorySwapMax=0", f"TasksMax={2 * PROCESSES}")
+    user = ["--user"] if os.geteuid() else []
+    found = ["systemd-run", *user, "--scope", "--quiet", "--collect"]
+    found += [*(f"--property={limit}" for limit in limits), "--"]
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        subprocess.run([*found, "true"], env=bare(), capture_output=True, check=True, timeout=9)
+        return found
+    return []
+
+
 def confined(command: list[str], folder: Path, files: dict[str, Path]) -> list[str]:
     """Return how to run a command in a sandbox that may write into a folder.
 
@@ -90,6 +103,7 @@ def confined(command: list[str], folder: Path, files: dict[str, Path]) -> list[s
     }
     own = [["--size", str(DISK), "--tmpfs", at] for at in ("/tmp", "/var/tmp", "/dev/shm", HOME)]
     return [
+        *_together(),
         *first,
         *(shutil.which("bwrap"), "--unshare-all", "--unshare-user", "--disable-userns"),
         *("--cap-drop", "ALL"),
@@ -105,7 +119,8 @@ def confined(command: list[str], folder: Path, files: dict[str, Path]) -> list[s
 
 def bare() -> dict[str, str]:
     """Return the environment of a sandbox's first process, which a student's code can read."""
-    return {"PATH": "/usr/bin:/bin"}
+    kept = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")  # by which systemd is found
+    return {"PATH": "/usr/bin:/bin"} | {k: os.environ[k] for k in kept if k in os.environ}
 
 
 @functools.cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -19,6 +20,7 @@ ASSIGNMENT = students.ODD_ASSIGNMENT
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FOREIGN = "http://attacker.example"
 RUN = f"window.owned=1;new Image().src='{FOREIGN}/ran';document.title='owned'"
+LINK = "javascript:window.owned=1"
 # nbgrader's own page asks for it; on its way out it is stopped here.
 MATHJAX = "https://cdnjs.cloudflare.com/ajax/libs/mathjax/"
 # What pages are made of beside a student's cells, and what no cell of a student's may have.
@@ -33,10 +35,11 @@ TEXT = f"""
 <iframe srcdoc="<script>parent.owned=1</script>"></iframe><base href="{FOREIGN}/">
 <a href="javascript:{RUN}">one</a> <a href="#" onclick="{RUN}">two</a>
 
-[three](javascript:{RUN}) [four](  JaVaScRiPt:{RUN}) [five](data:text/html,<script>{RUN}</script>)
-![six]({FOREIGN}/c.png) ![seven](attachment:eight.png) <javascript:{RUN}>
-[nine]: javascript:{RUN}
-[nine] `<img src=x onerror={RUN}>` **bold** \\<img src=x onerror={RUN}>
+[three]({LINK}) [four](  JaVaScRiPt:window.owned=1) [five](data:text/html,<svg/onload={LINK}>)
+![six]({FOREIGN}/c.png) ![seven](attachment:eight.png) <{LINK}> [ten](&#106;avascript:window.owned=1)
+[eleven](vbscript:x) [twelve](<{LINK}>) [nine] `<img src=x onerror={RUN}>` \\<img src=x onerror={RUN}>
+
+[nine]: {LINK}
 
 $i < j$ and $\\frac{{q \\cdot k}}{{\\sqrt{{d_k}}}}$, but $\\text{{<img src=x onerror={RUN}>}}$
 $\\href{{javascript:{RUN}}}{{x}}$ $\\style{{position:fixed}}{{x}}$ $\\unknown{{<script>{RUN}</script>}}$
@@ -156,14 +159,14 @@ def chromium():
 
 
 def opened(chromium, address, ours):
-    """Open a page; return it, and what it asked of others and tried to say."""
-    page, asked = chromium.new_page(), []
+    """Open a page; return it, and what it asked of others that its policy does not stop."""
+    page, asked, stopped = chromium.new_page(), [], []
     page.on("dialog", lambda dialog: asked.append(dialog.message))
     page.on("request", lambda request: asked.append(request.url))
-    page.route("**/*", lambda route: route.continue_() if ours(route.request.url) else route.abort())
+    page.on("requestfailed", lambda found: stopped.extend([found.url] * (found.failure == "csp")))
     page.goto(address)
     page.wait_for_timeout(1500)
-    return page, [url for url in asked if not ours(url)]
+    return page, [url for url in asked if not ours(url) and url not in stopped]
 
 
 def inspect(page, cells):
@@ -183,14 +186,17 @@ def inspect(page, cells):
     assert attributes
     for name, value in attributes:
         assert not name.startswith("on"), name
-        assert name not in ("style", "srcdoc", "action", "background", "id"), (name, value)
-        if name in ("href", "src"):
-            assert value.startswith(("#", "data:image/")), value
+        assert name not in ("srcdoc", "action", "background", "id"), (name, value)
+        assert name != "style" or re.fullmatch(COLORS, value), value
+        if name == "href":  # whoever clicks on a link goes there
+            assert value.startswith(("#", "http://", "https://", "mailto:")), value
+        assert name != "src" or value.startswith("data:image/"), value
     assert page.locator(f"{cells} math").count() >= 3
     assert page.locator(f"{cells} math msqrt").first.bounding_box()["width"] > 5
     assert "<img src=x onerror=" in page.locator(cells).all_inner_texts().__str__()
 
 
+COLORS = r"((background-)?color: rgb\([\d,]+\);? ?)*"  # which a terminal's codes stand for
 CELLS = ".text_cell_render, .output_subarea, .input_area"
 
 

@@ -12,7 +12,7 @@ from nbgrader.plugins import FileNameCollectorPlugin
 
 
 def links(folder: Path) -> list[Path]:
-    """Return what in a folder is neither a file nor a folder: links, pipes, and the folder if it is.
+    """Return what in a folder is neither a file nor a folder, as links are; or the folder itself.
 
     What a link leads to is the grader's to read, not the student's.
     """

@@ -21,7 +21,7 @@ a blockquote br code dd del div dl dt em h1 h2 h3 h4 h5 h6 hr li ol p pre span s
 th thead tr ul
 math mfrac mi mn mo mover mpadded mphantom mroot mrow mspace msqrt mstyle msub msubsup msup mtable
 mtd mtext mtr munder munderover
-""".split()
+""".split()  # noqa: SIM905
 SHAPE = ["accent", "columnalign", "displaystyle", "fence", "form", "linethickness", "mathvariant"]
 SHAPE += ["maxsize", "minsize", "movablelimits", "rowspacing", "separator", "stretchy"]
 
@@ -98,9 +98,8 @@ def plain_outputs(outputs: list) -> list:
             lines = [_text(line) for line in (lines if isinstance(lines, list) else [lines])]
             about = {name: _text(output.get(name, "")) for name in ("ename", "evalue")}
             found.append(new_output(kind, traceback=lines, **about))
-        elif kind in ("display_data", "execute_result") and isinstance(output.get("data"), dict):
-            if data := _plain_data(output["data"]):
-                found.append(new_output("display_data", data=data))
+        elif isinstance(output.get("data"), dict) and (data := _plain_data(output["data"])):
+            found.append(new_output("display_data", data=data))
     return found
 
 

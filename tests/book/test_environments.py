@@ -40,7 +40,7 @@ HOMES = {
     f"course/{name}.py": ".venv-course"
     for name in (
         *("nbgrader_config", "grading/collecting", "grading/executing", "grading/restoring"),
-        "grading/steps",
+        *("grading/sandbox", "grading/settings", "grading/showing", "grading/steps"),
     )
 }
 HOMES |= {f"tools/{name}.py": ".venv-course" for name in ("canvas_grades", "grade_demo")}

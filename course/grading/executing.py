@@ -7,7 +7,6 @@ wording that the gradebook keeps; of the kernel they see only what its functions
 from __future__ import annotations
 
 import ast
-import asyncio
 import builtins
 import contextlib
 import functools
@@ -15,6 +14,7 @@ import os
 import subprocess
 import time
 from pathlib import Path
+from queue import Empty
 
 import numpy as np
 from jupyter_core.utils import run_sync
@@ -78,6 +78,7 @@ class JudgedExecute(Execute):
         self.store_widget_state = False
         self.timeout_func = self._seconds
         self._done, self._stuck, self._restarts, self._asked_to_end = [], {}, 0, False
+        self._failed = None
         self._end = time.monotonic() + self.most_seconds
         names = resources["nbgrader"]
         with Gradebook(names["db_url"]) as gradebook:
@@ -180,6 +181,8 @@ class JudgedExecute(Execute):
                 exec(compile(ast.Module([statement], []), "test", "exec"), namespace)
             except (Exception, NoAnswer) as error:
                 found += [error] if not found or names_a_mistake(error) else []
+        if self._failed:  # it is not the student's fault
+            raise self._failed
         if found:
             told = [what_is_told(error) for error in found]
             kind = type(found[0]).__name__
@@ -194,8 +197,8 @@ class JudgedExecute(Execute):
 
     def _call(self, name, expression):
         """Evaluate an expression that calls a student's function; return what it prints as."""
-        if self._given_up():
-            raise NoAnswer(f"{name}: not run, since {self._given_up()}.")
+        if self._given_up() or self._failed:
+            raise NoAnswer(f"{name}: not run, since {self._given_up() or self._failed}.")
         if name in self._stuck:
             raise NoAnswer(f"{name}: not run, since in a test before {self._stuck[name]}.")
         try:
@@ -220,23 +223,17 @@ class JudgedExecute(Execute):
             If the kernel ended.
         """
         self._asked_to_end = False
-        seconds = max(1, min(self.call_timeout, self._end - time.monotonic()))
-        asked = asyncio.ensure_future(
-            self.kc.execute_interactive(
-                "",
-                store_history=False,
-                user_expressions={"reply": expression},
-                allow_stdin=False,
-                output_hook=lambda message: None,
-                timeout=seconds,
-            )
-        )
-        while not asked.done() and await self.km.is_alive():
-            await asyncio.wait([asked], timeout=0.05)
-        if not asked.done():
-            asked.cancel()
-            raise DeadKernelError
-        reply = asked.result()
+        end = time.monotonic() + max(1, min(self.call_timeout, self._end - time.monotonic()))
+        asked = {"store_history": False, "allow_stdin": False}
+        name = self.kc.execute("", user_expressions={"reply": expression}, **asked)
+        reply = {"parent_header": {}}
+        while reply["parent_header"].get("msg_id") != name:
+            if not await self.km.is_alive():
+                raise DeadKernelError
+            if time.monotonic() > end:
+                raise TimeoutError
+            with contextlib.suppress(Empty):
+                reply = await self.kc.shell_channel.get_msg(timeout=0.1)
         self._note_exit(reply)
         if self._asked_to_end:
             raise DeadKernelError
@@ -287,10 +284,14 @@ class JudgedExecute(Execute):
     def _restart(self):
         """Begin a kernel anew with the cells that ended well before."""
         self._restarts += 1
-        self._cleanup_kernel()
-        self.km = self.create_kernel_manager()
-        self.start_new_kernel()
-        self.start_new_kernel_client()
+        try:
+            self._cleanup_kernel()
+            self.km = self.create_kernel_manager()
+            self.start_new_kernel()
+            self.start_new_kernel_client()
+        except Exception as error:
+            self._failed = error
+            raise
         for cell, index in self._done:
             if self._given_up():
                 return

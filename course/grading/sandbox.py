@@ -29,7 +29,8 @@ DISK = 2**28  # bytes of each folder, which are in memory, and of each file
 MEMORY = 2**32  # bytes of a process
 PROCESSES = 200  # and threads
 SECONDS = 900  # of a processor; a notebook's own limit comes before
-LARGEST = 2**26  # bytes of a message that the kernel sends
+LARGEST = 2**24  # bytes of a message that the kernel sends: an answer has a million numbers
+WAITING = 100  # such messages that wait to be read
 UNCONFINED = "--JudgedExecute.run_student_code_unconfined=True"
 HELP = (
     "Nothing is graded: {}.\nStudents' code runs in a sandbox only. "
@@ -50,7 +51,8 @@ def _shown() -> dict[str, Path]:
     python.add(Path(sys.executable).resolve().parents[1])
     programs = [prefix / part for prefix in {Path("/usr"), *python} for part in ("bin", "lib")]
     system = map(Path, ("/bin", "/lib", "/lib64", "/usr/lib64", "/etc/ld.so.cache"))
-    found = sorted({*programs, *system, Path(sys.prefix), Path(shutil.which("bwrap"))})
+    own = [Path(sys.prefix)] * (sys.prefix != sys.base_prefix)
+    found = sorted({*programs, *system, *own, Path(shutil.which("bwrap"))})
     return {str(p): p for p in found if p.exists()} | {PACKAGE: Path(attnbook.__file__).parent}
 
 
@@ -165,6 +167,7 @@ class Kernel(AsyncKernelManager):
         self.transport, self.ip = "ipc", str(self._within / "socket")
         self.connection_file = str(self._within / "kernel.json")
         self.context.setsockopt(zmq.MAXMSGSIZE, LARGEST)
+        self.context.setsockopt(zmq.RCVHWM, WAITING)
 
     def format_kernel_cmd(self, extra_arguments=None):
         """Return the command that starts the kernel."""

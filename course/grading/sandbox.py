@@ -72,7 +72,7 @@ def _together() -> list[str]:
     """Return how to limit all processes of a command together, where systemd can: a cgroup."""
     limits = (f"MemoryMax={MEMORY}", "MemorySwapMax=0", f"TasksMax={2 * PROCESSES}")
     user = ["--user"] if os.geteuid() else []
-    found = ["systemd-run", *user, "--scope", "--quiet", "--collect"]
+    found = [shutil.which("systemd-run") or "systemd-run", *user, "--scope", "--quiet", "--collect"]
     found += [*(f"--property={limit}" for limit in limits), "--"]
     with contextlib.suppress(OSError, subprocess.SubprocessError):
         subprocess.run([*found, "true"], env=bare(), capture_output=True, check=True, timeout=9)

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import textwrap
 import threading
@@ -481,3 +482,65 @@ def test_where_the_settings_do_not_load_nothing_is_graded(broken, told, refused)
         settings.write_text(right)
     assert told in said
     assert scores(root, ASSIGNMENT) == before
+
+
+# Links, which would let a student read what the grader may
+
+
+def test_a_link_is_not_followed_from_the_exchange(refused):
+    root = refused[0]
+    made = (root / "submitted/perfect" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb").read_bytes()
+    inbound = root / "exchange/attention/inbound"
+    for name in ("honest", "linker", "piper"):
+        folder = inbound / f"{name}+{ASSIGNMENT}+2026-01-31 12:00:00 UTC+abc"
+        folder.mkdir(parents=True)
+        (folder / f"{ASSIGNMENT}.ipynb").write_bytes(made)
+    (inbound / f"linker+{ASSIGNMENT}+2026-01-31 12:00:00 UTC+abc/data").symlink_to("/etc/passwd")
+    os.mkfifo(inbound / f"piper+{ASSIGNMENT}+2026-01-31 12:00:00 UTC+abc/pipe")
+    options = [f"--Exchange.root={root}/exchange", "--ExchangeCollect.check_owner=False"]
+    said = nbgrader(root, "collect", ASSIGNMENT, *options)
+    assert said.count("NOT COLLECTED, since it has a link in it") == 2
+    collected = {path.parent.name for path in root.glob(f"submitted/*/{ASSIGNMENT}")}
+    assert collected == {"perfect", "honest"}
+
+
+@pytest.mark.parametrize("place", [f"{ASSIGNMENT}.ipynb", "data.txt", "more/data.txt"])
+def test_a_link_that_some_hand_put_there_is_not_followed(place, refused):
+    root = refused[0]
+    folder = root / "submitted" / "linked" / ASSIGNMENT
+    made = root / "submitted/perfect" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
+    try:
+        (folder / place).parent.mkdir(parents=True)
+        (folder / place).symlink_to(made)
+        if not place.endswith(".ipynb"):
+            (folder / f"{ASSIGNMENT}.ipynb").write_bytes(made.read_bytes())
+        said = nbgrader(root, "autograde", ASSIGNMENT, "--student=linked", fails=True)
+    finally:
+        shutil.rmtree(root / "submitted" / "linked")
+    assert f"this is a link, or no file: {folder / place}" in said
+    assert not (root / "autograded" / "linked" / ASSIGNMENT / place).exists()
+
+
+# A cgroup, where systemd gives one
+
+
+def test_what_systemd_can_limit_it_is_asked_to(tmp_path):
+    needs_sandbox()
+    played = tmp_path / "systemd-run"
+    played.write_text(
+        f'#!/bin/sh\necho "$@" >> {tmp_path}/asked\n'
+        'while [ "$1" != -- ]; do shift; done\nshift\nexec "$@"\n'
+    )
+    played.chmod(0o755)
+    asks = "from course.grading import sandbox; print(sandbox.why_not())"
+    settings = {"PATH": f"{tmp_path}:/usr/bin:/bin", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [BIN / "python", "-c", asks], env=settings, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "None\n"
+    probe, kernel = (tmp_path / "asked").read_text().splitlines()
+    for line in (probe, kernel):
+        assert "--scope" in line
+        assert "MemoryMax=4294967296" in line
+        assert "TasksMax=400" in line
+    assert "bwrap" in kernel

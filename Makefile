@@ -84,7 +84,8 @@ test-browser test-decks test-lite:
 endif
 
 test-course: ## test what instructors use: quizzes, slides, assignments, times
-	@$(MAKE) --no-print-directory -j 3 $(addsuffix /ready,.venv .venv-course .venv-lab .venv-quiz)
+	@$(MAKE) --no-print-directory -j 3 $(addsuffix /ready,.venv .venv-course .venv-lab .venv-quiz) $(if $(CHROMIUM),.venv/browser)
+	@.venv-course/bin/python -m course.grading.sandbox || test -z "$$CI"
 	@$(MAKE) --no-print-directory quizzes slides
 	$(call stage,course,$(read-test)) $(pytest) -n 3 --durations 5 tests/course
 	@$(MAKE) --no-print-directory test-decks

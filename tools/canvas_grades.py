@@ -34,7 +34,7 @@ def scores(course: Path) -> dict[str, Scores]:
     """Return each assignment's scores from a course's gradebook."""
     from nbgrader.api import Gradebook
 
-    database = course / "gradebook.db"
+    database = course / "scores.db"
     if not database.exists():
         raise SystemExit(f"there is no {database}: nothing was graded yet")
     found = {}

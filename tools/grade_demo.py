@@ -42,7 +42,7 @@ def gradebook(root: Path):
     """Open a course's gradebook; nbgrader is in one environment only."""
     from nbgrader.api import Gradebook
 
-    return Gradebook(f"sqlite:///{root}/gradebook.db")
+    return Gradebook(f"sqlite:///{root}/scores.db")
 
 
 def grade_texts(root: Path, student: str, points: float) -> None:

@@ -2,11 +2,44 @@
 
 from __future__ import annotations
 
+import os
 import re
 from functools import cached_property
 from pathlib import Path
 
+from nbgrader.exchange.default import ExchangeCollect
 from nbgrader.plugins import FileNameCollectorPlugin
+
+
+def links(folder: Path) -> list[Path]:
+    """Return what in a folder is neither a file nor a folder, as links are; or the folder itself.
+
+    What a link leads to is the grader's to read, not the student's.
+    """
+    inside = [Path(at, name) for at, *names in os.walk(folder) for each in names for name in each]
+    return [p for p in [folder, *inside] if p.is_symlink() or not (p.is_file() or p.is_dir())]
+
+
+class LinkError(KeyboardInterrupt):
+    """A submission has a link in it: after any other error nbgrader would follow it."""
+
+
+def refuse_links(notebooks: list[str], **_) -> None:
+    """Stop before a submission is read that has a link in it, which some hand put there."""
+    for folder in {Path(notebook).parent for notebook in notebooks}:
+        if found := links(folder):
+            raise LinkError(f"Grading stops, since this is a link, or no file: {found[0]}. Move it")
+
+
+class NoLinks(ExchangeCollect):
+    """Collect no submission that has a link in it, and name it."""
+
+    def do_copy(self, src, dest, log=None):
+        """Copy a submission."""
+        if found := links(Path(src)):
+            self.log.error("NOT COLLECTED, since it has a link in it: %s", found[0])
+        else:
+            super().do_copy(src, dest, log)
 
 
 class NewestUpload(FileNameCollectorPlugin):
@@ -26,7 +59,9 @@ class NewestUpload(FileNameCollectorPlugin):
     def newest(self) -> dict[str, Path]:
         """Return each student's newest notebook; warn of students who have none."""
         ours, others = {}, {}
-        for path in filter(Path.is_file, self.folder.rglob("*")):
+        for path in self.folder.rglob("*"):
+            if path.is_symlink() or not path.is_file():
+                continue
             student, age, named = self.read(path)
             found = ours if named and path.suffix == ".ipynb" else others
             found.setdefault(student, []).append((age, path))

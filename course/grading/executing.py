@@ -10,26 +10,30 @@ import ast
 import builtins
 import contextlib
 import functools
-import json
 import os
+import subprocess
 import time
 from pathlib import Path
+from queue import Empty
 
 import numpy as np
 from jupyter_core.utils import run_sync
-from nbclient.exceptions import CellTimeoutError, DeadKernelError
-from nbformat.v4 import new_code_cell, new_output
-from nbformat.v4.nbbase import validate
+from nbclient.exceptions import CellExecutionComplete, CellTimeoutError, DeadKernelError
+from nbformat.v4 import new_output
 from nbgrader import utils
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import Execute
-from traitlets import Integer, Unicode
+from traitlets import Bool, Integer
 
-from course.grading.confining import Stranger, why_not
+from attnbook.exercises import WrongAnswer
+from course.grading import sandbox
 from course.grading.remote import NoAnswer, Remote
 from course.grading.seeds import VARIABLE
+from course.grading.showing import plain_outputs
 
-LOST = "the names of this cell are lost, those of other cells are kept."
+LOST = "The names of this cell are lost, those of other cells are kept."
+SHOWN = {"status", "stream", "display_data", "update_display_data", "execute_result", "error"}
+SHOWN |= {"clear_output"}  # messages; those of widgets, for one, are none
 
 
 def names_from_outside(source: str) -> set[str]:
@@ -43,21 +47,38 @@ def names_from_outside(source: str) -> set[str]:
     return used - made
 
 
+def names_a_mistake(error: BaseException) -> bool:
+    """Return whether an error says more than that an answer is wrong."""
+    return isinstance(error, WrongAnswer) and error.ids[0] not in ("not_written", "raised")
+
+
+def what_is_told(error: BaseException) -> str:
+    """Return what a student reads of an error of a test."""
+    text = getattr(error, "told", None) or str(error) or "this does not hold"
+    plain = hasattr(error, "told") or isinstance(error, WrongAnswer | NoAnswer)
+    return text if plain else f"{type(error).__name__}: {text}"
+
+
 class JudgedExecute(Execute):
     """Run students' cells in a kernel, and test cells outside it."""
 
     call_timeout = Integer(10, help="seconds for one call of a student's function").tag(config=True)
-    course = Unicode(help="the folder of the course, closed to students' code").tag(config=True)
+    run_student_code_unconfined = Bool(False, help="without a sandbox").tag(config=True)
     most_restarts = Integer(5, help="kernels that one notebook may use up").tag(config=True)
     most_seconds = Integer(300, help="seconds that one notebook may take in all").tag(config=True)
     most_output = Integer(1_000_000, help="characters that one cell may print").tag(config=True)
 
     def preprocess(self, nb, resources=None, km=None):
         """Execute and judge a notebook."""
+        if sandbox.why_not() and not self.run_student_code_unconfined:
+            raise sandbox.NoSandboxError(self._refusal())
         self.interrupt_on_timeout = False  # a loop may catch the interrupt: end the kernel instead
+        self.raise_on_iopub_timeout = False  # of a flood some is lost, even its end
         self.shutdown_kernel = "immediate"
+        self.store_widget_state = False
         self.timeout_func = self._seconds
-        self._done, self._stuck, self._restarts, self._asked_to_end = [], set(), 0, False
+        self._done, self._stuck, self._restarts, self._asked_to_end = [], {}, 0, False
+        self._failed = None
         self._end = time.monotonic() + self.most_seconds
         names = resources["nbgrader"]
         with Gradebook(names["db_url"]) as gradebook:
@@ -68,34 +89,40 @@ class JudgedExecute(Execute):
                 for cell in notebook.source_cells
                 if cell.locked and cell.cell_type == "code" and cell.name in graded
             }
-        if why_not():
-            self.log.info("Students' code can read and write what you can: %s", why_not())
-            self._stranger = None
-            return super().preprocess(nb, resources, km)
-        self._stranger = Stranger(Path(self.course))
-        try:
-            return super().preprocess(nb, resources, km)
-        finally:
-            self._stranger.leave()
+        return super().preprocess(nb, resources, km)
+
+    def _refusal(self):
+        text = sandbox.HELP.format(sandbox.why_not())
+        self.log.error(text)
+        return text
+
+    def create_kernel_manager(self):
+        """Make the manager of a kernel in a sandbox, which sees what was handed in beside it."""
+        folder = Path(self.resources["metadata"]["path"])
+        beside = [p for p in folder.iterdir() if p.suffix != ".ipynb" and not p.is_symlink()]
+        self.km = sandbox.Kernel(
+            files={f"{sandbox.HOME}/{path.name}": path.resolve() for path in beside},
+            unconfined=bool(sandbox.why_not()),
+        )
+        return self.km
 
     async def async_start_new_kernel(self, **keywords):
         """Start the student's kernel, without the class's phrase in its environment."""
-        hidden = (VARIABLE, "PYTHONPATH")
-        keywords["env"] = {k: v for k, v in os.environ.items() if k not in hidden}
-        if self._stranger:
-            keywords |= self._stranger.options(self.km, keywords["env"])
+        if self.km.unconfined:
+            hidden = (VARIABLE, "PYTHONPATH")
+            keywords["env"] = {k: v for k, v in os.environ.items() if k not in hidden}
+        else:
+            keywords |= {"env": sandbox.bare(), "cwd": "/"}
+        keywords |= dict.fromkeys(("stdout", "stderr"), subprocess.DEVNULL)  # not your terminal
         await super().async_start_new_kernel(**keywords)
 
     start_new_kernel = run_sync(async_start_new_kernel)  # nbclient's is bound to its own
 
     async def async_start_new_kernel_client(self):
-        """Connect to the kernel; if it died, to a second one: two may have chosen one port."""
-        try:
-            return await super().async_start_new_kernel_client()
-        except RuntimeError:
-            self.km = self.create_kernel_manager()
-            await self.async_start_new_kernel()
-            return await super().async_start_new_kernel_client()
+        """Connect to the kernel."""
+        client = await super().async_start_new_kernel_client()
+        self.km.connected()
+        return client
 
     start_new_kernel_client = run_sync(async_start_new_kernel_client)
 
@@ -120,70 +147,127 @@ class JudgedExecute(Execute):
             return
         try:
             self._run(cell, index)
-            for output in cell.outputs:
-                validate(output, "output")
-            json.dumps(cell.outputs, ensure_ascii=False).encode()  # as it is written
+            cell.outputs = plain_outputs(cell.outputs)
             self._done.append((cell, index))
         except Exception as error:
             kind = type(error).__name__
-            why = {"CellTimeoutError": "It took too long", "DeadKernelError": "The kernel died"}
-            message = f"{why.get(kind, 'The kernel sent what nobody can read')}; {LOST}"
+            message = f"{self._why(error, self.timeout)}. {LOST}"
             cell.outputs = [new_output("error", ename=kind, evalue=message, traceback=[message])]
             self._restart()
 
+    def _why(self, error, limit):
+        """Say why the kernel has to begin anew."""
+        if isinstance(error, CellTimeoutError | TimeoutError):
+            return f"it gave no result in {limit} s (does a loop never end?)"
+        if self._asked_to_end:
+            return "the kernel was asked to end, as by exit()"
+        if isinstance(error, DeadKernelError):
+            return sandbox.ended(self.km.provisioner.process.poll())
+        return "the kernel sent what nobody can read"
+
     def _judge(self, cell):
-        """Run a test in the gradebook's wording, whatever the student wrote."""
-        source = self._tests[cell.metadata.nbgrader["grade_id"]]
+        """Run a test in the gradebook's wording, whatever the student wrote.
+
+        Where a visible check fails, the hidden ones after it still tell which mistake it is.
+        """
+        source, found = self._tests[cell.metadata.nbgrader["grade_id"]], []
         try:
-            exec(compile(source, "test", "exec"), self._namespace(source))
+            namespace = self._namespace(source)
+            statements = ast.parse(source).body
         except (Exception, NoAnswer) as error:
-            kind, told = type(error).__name__, getattr(error, "told", None)
-            text = told or str(error) or "this does not hold"
-            plain = told or kind in ("WrongAnswer", "NoAnswer")
-            message = text if plain else f"{kind}: {text}"
-            cell.outputs = [new_output("error", ename=kind, evalue=text, traceback=[message])]
+            found, statements = [error], []
+        for statement in statements:
+            try:
+                exec(compile(ast.Module([statement], []), "test", "exec"), namespace)
+            except (Exception, NoAnswer) as error:
+                found += [error] if not found or names_a_mistake(error) else []
+        if self._failed:  # it is not the student's fault
+            raise self._failed
+        if found:
+            told = [what_is_told(error) for error in found]
+            kind = type(found[0]).__name__
+            cell.outputs = [new_output("error", ename=kind, evalue=told[0], traceback=told)]
 
     def _namespace(self, source):
         """Give a test the names it uses: the student's ones reach into the kernel."""
         namespace = {"np": np}
-        give = self._stranger.own if self._stranger else lambda folder: None
         for name in sorted(names_from_outside(source) - set(namespace)):
-            run = functools.partial(self._call, name)
-            namespace[name] = Remote(name, run, give).resolve()
+            namespace[name] = Remote(name, functools.partial(self._call, name)).resolve()
         return namespace
 
-    def _call(self, name, code):
-        """Run code that calls a student's function."""
-        if self._given_up():
-            raise NoAnswer(f"{name}: not run, since {self._given_up()}.")
+    def _call(self, name, expression):
+        """Evaluate an expression that calls a student's function; return what it prints as."""
+        if self._given_up() or self._failed:
+            raise NoAnswer(f"{name}: not run, since {self._given_up() or self._failed}.")
         if name in self._stuck:
-            raise NoAnswer(f"{name}: it took too long, or ended the kernel, in a test before.")
-        cell = new_code_cell(code, metadata={"attnbook": "call"})
+            raise NoAnswer(f"{name}: not run, since in a test before {self._stuck[name]}.")
         try:
-            self._run(cell, 0, store_history=False)
-        except Exception as error:
-            self._stuck.add(name)
+            reply = self._evaluate(expression)
+            found = reply["content"]["user_expressions"]["reply"]["data"]["text/plain"]
+            return found if isinstance(found, str) else ""
+        except (TimeoutError, DeadKernelError) as error:
+            self._stuck[name] = self._why(error, self.call_timeout)
             self._restart()
-            late = isinstance(error, CellTimeoutError)
-            why = f"gave no result in {self.call_timeout} s" if late else "ended the kernel"
-            raise NoAnswer(f"{name}: a call {why}. Does a loop never end?") from error
+            raise NoAnswer(f"{name}: {self._stuck[name]}.") from error
+        except Exception:  # a student's code may have sent anything
+            return ""
 
-    def _run(self, cell, index, **options):
+    async def _async_evaluate(self, expression):
+        """Evaluate an expression in the kernel, whose outputs nobody reads, and return the reply.
+
+        Raises
+        ------
+        TimeoutError
+            If there is no reply in time.
+        DeadKernelError
+            If the kernel ended.
+        """
+        self._asked_to_end = False
+        end = time.monotonic() + max(1, min(self.call_timeout, self._end - time.monotonic()))
+        asked = {"store_history": False, "allow_stdin": False}
+        name = self.kc.execute("", user_expressions={"reply": expression}, **asked)
+        reply = {"parent_header": {}}
+        while reply["parent_header"].get("msg_id") != name:
+            if not await self.km.is_alive():
+                raise DeadKernelError
+            if time.monotonic() > end:
+                raise TimeoutError
+            with contextlib.suppress(Empty):
+                reply = await self.kc.shell_channel.get_msg(timeout=0.1)
+        self._note_exit(reply)
+        if self._asked_to_end:
+            raise DeadKernelError
+        return reply
+
+    _evaluate = run_sync(_async_evaluate)
+
+    def _run(self, cell, index):
         """Run a cell; raise DeadKernelError also if it asked its kernel to end by exit()."""
         self._asked_to_end, self._printed = False, 0
-        there = self.nb.cells[index]
-        try:
-            self.execute_cell(cell, index, **options)
-        finally:
-            self.nb.cells[index] = there  # a call is no cell of the notebook
+        self.execute_cell(cell, index)
         if self._asked_to_end:
             raise DeadKernelError("exit")
 
-    def on_cell_executed(self, **about):
-        """Note whether a cell asked the kernel to end: it may do so only after the next one."""
-        payloads = about["execute_reply"]["content"].get("payload", [])
+    def _note_exit(self, reply):
+        """Note whether the kernel was asked to end: it may do so only after the next cell."""
+        payloads = reply["content"].get("payload", [])
         self._asked_to_end |= any(found.get("source") == "ask_exit" for found in payloads)
+
+    def on_cell_executed(self, **about):
+        """Note whether a cell asked the kernel to end."""
+        self._note_exit(about["execute_reply"])
         super().on_cell_executed(**about)
+
+    def process_message(self, msg, cell, cell_index):
+        """Process what a cell shows; leave out what cannot be shown."""
+        if msg["msg_type"] in SHOWN:
+            try:
+                return super().process_message(msg, cell, cell_index)
+            except CellExecutionComplete:
+                raise
+            except Exception as error:  # a student's code may have sent anything
+                self.log.debug("left out: %r", error)
+        return None
 
     def output(self, outs, msg, display_id, cell_index):
         """Keep an output, unless the cell printed too much; the kernel may print for ever."""
@@ -195,18 +279,19 @@ class JudgedExecute(Execute):
         return None
 
     def _seconds(self, cell):
-        limit = self.call_timeout if cell.metadata.get("attnbook") == "call" else self.timeout
-        return max(1, min(limit, self._end - time.monotonic()))
+        return max(1, min(self.timeout, self._end - time.monotonic()))
 
     def _restart(self):
         """Begin a kernel anew with the cells that ended well before."""
         self._restarts += 1
-        self._cleanup_kernel()
-        if self._stranger:
-            self._stranger.kill()
-        self.km = self.create_kernel_manager()
-        self.start_new_kernel()
-        self.start_new_kernel_client()
+        try:
+            self._cleanup_kernel()
+            self.km = self.create_kernel_manager()
+            self.start_new_kernel()
+            self.start_new_kernel_client()
+        except Exception as error:
+            self._failed = error
+            raise
         for cell, index in self._done:
             if self._given_up():
                 return

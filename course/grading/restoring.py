@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import copy
 
+from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import ClearHiddenTests, NbGraderPreprocessor
 
 from course.grading.seeds import SEED, class_seed
+
+MOST = 300  # cells of a notebook: to show very many takes long
 
 
 class WrongPhraseError(KeyboardInterrupt):
@@ -27,7 +30,7 @@ class RestoreCells(NbGraderPreprocessor):
     WrongPhraseError
         If the released notebook has another seed than the class: all answers would seem wrong.
     ValueError
-        If no cell of the notebook is of the assignment.
+        If no cell of the notebook is of the assignment, or it has more than MOST cells.
     """
 
     def preprocess(self, nb, resources):
@@ -44,7 +47,11 @@ class RestoreCells(NbGraderPreprocessor):
         self._check_phrase([source for source, _ in released.values()])
         found = {}
         for at, cell in enumerate(nb.cells):
-            about = cell.metadata.pop("nbgrader", None)
+            about = cell.metadata.get("nbgrader")
+            cell.metadata = NotebookNode()  # nor does any other setting of a cell's count
+            cell.pop("attachments", None)
+            if "id" in cell:
+                cell.id = f"cell-{at}"
             name = about.get("grade_id") if isinstance(about, dict) else None
             if isinstance(name, str) and name in released:
                 found[name] = at, cell, about  # of two, the last one, which ran last
@@ -53,6 +60,8 @@ class RestoreCells(NbGraderPreprocessor):
                 f"{names['student']}: this notebook has no cell of {names['assignment']}. "
                 "Is it the chapter? It is not graded."
             )
+        if len(nb.cells) > MOST:
+            raise ValueError(f"{names['student']}: more than {MOST} cells. It is not graded.")
         last, end, lacking, before = -1, [], [], {}
         for name, (source, role) in released.items():
             at, cell, about = found.get(name, (-1, None, {}))

@@ -13,6 +13,9 @@ from course.grading.seeds import SEED, class_seed
 # Bootstrap, which nbgrader brings, would break within words.
 STYLE = ".output_area pre { white-space: pre-wrap; overflow-wrap: anywhere; word-break: normal }"
 
+POLICY = """<meta http-equiv="Content-Security-Policy"
+ content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">"""
+
 
 class SetClassSeed(NbGraderPreprocessor):
     """Put the class's public seed where the master has a 0."""
@@ -24,15 +27,17 @@ class SetClassSeed(NbGraderPreprocessor):
         return cell, resources
 
 
-class WrapOutput(NbGraderPreprocessor):
-    """Wrap outputs, since nbgrader's page cuts a message off at its right edge.
+class InertPage(NbGraderPreprocessor):
+    """Let a page of feedback load and run nothing, and wrap its outputs.
 
-    A template of our own would not do: Formgrader makes feedback by nbgrader's, whatever is set.
+    nbgrader's page loads MathJax, which finds no formula left, and cuts a message off at its right
+    edge. A template of our own would not do: Formgrader makes feedback by nbgrader's, whatever is
+    set.
     """
 
     def preprocess(self, nb, resources):
         """Add to the page's styles, which CSSHTMLHeaderPreprocessor has begun."""
-        resources["inlining"]["css"].append(STYLE)
+        resources["inlining"]["css"].append(f"{STYLE}</style>{POLICY}<style>")
         return nb, resources
 
 

@@ -40,13 +40,13 @@ HOMES = {
     f"course/{name}.py": ".venv-course"
     for name in (
         *("nbgrader_config", "grading/collecting", "grading/executing", "grading/restoring"),
-        "grading/steps",
+        *("grading/sandbox", "grading/settings", "grading/showing", "grading/steps"),
     )
 }
 HOMES |= {f"tools/{name}.py": ".venv-course" for name in ("canvas_grades", "grade_demo")}
 # What is imported and is a part of a package that is asked for.
 PARTS = {
-    "ipykernel": ["jupyter_core", "matplotlib_inline", "traitlets"],
+    "ipykernel": ["jupyter_client", "jupyter_core", "matplotlib_inline", "traitlets", "zmq"],
     "jupyterlab": ["jupyter_server"],
     "jupyter-book": [
         *(
@@ -61,6 +61,7 @@ PARTS = {
         *("sphinx_copybutton", "sphinx_external_toc", "sphinx_ext_autodoc", "sphinx_ext_napoleon"),
         *("imagesize", "sphinxcontrib_bibtex"),
     ],
+    "nbgrader": ["nbconvert"],
     "pytest": ["packaging"],
 }
 BROUGHT = {module: package for package, modules in PARTS.items() for module in modules}

@@ -110,8 +110,8 @@ def test_students_on_a_hub_get_the_nbgrader_that_grades():
 
 @pytest.mark.english
 def test_a_call_is_stopped_after_as_many_seconds_as_the_page_says():
-    settings = (ROOT / "course/nbgrader_config.py").read_text(encoding="utf-8")
-    assert "\nc.JudgedExecute.call_timeout = 10 " in settings
+    settings = (ROOT / "course/grading/settings.py").read_text(encoding="utf-8")
+    assert "\n    c.JudgedExecute.call_timeout = 10 " in settings
     assert "A call that takes more than ten seconds" in GRADING
 
 

@@ -176,7 +176,7 @@ def test_without_the_phrase_of_the_release_nobody_is_graded(course, stopped):
 def filled(course, collected, stopped):
     """Grade all, and one text by hand; return the rows for Canvas, and what is told."""
     nbgrader(course, "autograde", FIRST, "--student=[!4]*")  # each takes seconds
-    subprocess.run([BIN / "python", "-c", TEACHER, course / "gradebook.db"], check=True)
+    subprocess.run([BIN / "python", "-c", TEACHER, course / "scores.db"], check=True)
     return for_canvas(course)
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
 from bs4 import BeautifulSoup
 
-from tests.course.nbgrading import begin_course, nbgrader
+from tests.course.nbgrading import begin_course, errors_below, nbgrader
 from tools import grade_demo, students
 
 ASSIGNMENT = students.ODD_ASSIGNMENT
@@ -26,13 +25,32 @@ def raises(given):
     }
 
 
+def plain_softmax(given):
+    """Fail a visible check with a mistake that has a name; end the kernel; ask for much memory."""
+    return {
+        "window-mask": "import os\n\ndef window_mask(length, window):\n    os._exit(3)\n",
+        "entropy-weights": "def entropy_weights(scores, wanted):\n"
+        "    return attnbook.softmax(scores)\n",
+        "keep-few": "errors = np.ones(10**12)\n",
+    }
+
+
+def waits(given):
+    """Wait in the first task, and ask the kernel to end in the second."""
+    return {
+        "window-mask": "import time\n\ndef window_mask(length, window):\n    time.sleep(99)\n",
+        "entropy-weights": "def entropy_weights(scores, wanted):\n    exit()\n",
+    }
+
+
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
     root = tmp_path_factory.mktemp("course")
     begin_course(root, ASSIGNMENT)
     for name in (*HONEST, "edits_tests", "copies_tests"):
         grade_demo.hand_in(root, name, ASSIGNMENT, getattr(students, name))
-    grade_demo.hand_in(root, "raises", ASSIGNMENT, raises)
+    for name, make in (("raises", raises), ("named", plain_softmax), ("waits", waits)):
+        grade_demo.hand_in(root, name, ASSIGNMENT, make)
     for name, text in SUBMITTED.items():  # one of them through the exchange
         (root / "submitted" / "perfect" / ASSIGNMENT / name).write_text(text)
     return root
@@ -41,7 +59,7 @@ def course(tmp_path_factory):
 @pytest.fixture(scope="module")
 def told(course):
     """Return what is said about each student, by the student's name."""
-    text = nbgrader(course, "autograde", ASSIGNMENT)
+    text = nbgrader(course, "autograde", ASSIGNMENT, "--JudgedExecute.call_timeout=3")
     return dict(re.findall(r"(?s)with ID '(\w+)'(.*?)(?=Creating/updating|\Z)", text))
 
 
@@ -75,13 +93,7 @@ def test_nothing_else_is_warned_of_students_who_tamper(told):
 
 def said_below(course, student):
     """Return the error below each test of a student's graded notebook, by the test's name."""
-    path = course / "autograded" / student / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
-    return {
-        students.role(cell)["grade_id"]: output["traceback"]
-        for cell in json.loads(path.read_text())["cells"]
-        for output in cell.get("outputs", [])
-        if output["output_type"] == "error" and students.role(cell).get("grade_id") in TESTS
-    }
+    return errors_below(course, student, ASSIGNMENT, TESTS)
 
 
 def test_an_answer_left_empty_is_called_not_written_yet(course, told):
@@ -99,7 +111,27 @@ def test_what_a_student_s_function_raises_is_told_as_its_own(course, told):
     found = said_below(course, "raises")
     (first,) = found["window-mask-right"]
     assert first == "your function window_mask raised IndexError: list index out of range"
-    assert found["entropy-weights-right"] == ["AssertionError: 0.9 for the larger score"]
+
+
+def test_where_a_visible_check_fails_the_mistake_is_named_all_the_same(course, told):
+    visible, named = said_below(course, "named")["entropy-weights-right"]
+    assert visible == "AssertionError: 0.9 for the larger score"
+    assert "this is the plain softmax" in named
+
+
+def test_why_a_kernel_ended_is_told(course, told):
+    first, loops, *_ = said_below(course, "named").values()
+    why = "the kernel was ended from within (exit 3)"
+    assert first == [f"window_mask: {why}."]
+    assert loops == [f"window_mask: not run, since in a test before {why}."]
+    late, _, asked, *_ = said_below(course, "waits").values()
+    assert late == ["window_mask: it gave no result in 3 s (does a loop never end?)."]
+    assert asked == ["entropy_weights: the kernel was asked to end, as by exit()."]
+
+
+def test_too_much_memory_is_told_and_ends_no_kernel(course, told):
+    (found,) = errors_below(course, "named", ASSIGNMENT, ["keep-few"]).values()
+    assert "Unable to allocate 7.28 TiB" in found[-1]
 
 
 def test_a_notebook_that_takes_too_long_in_all_is_given_up(course, told):

@@ -1,0 +1,204 @@
+"""A kernel for a student's notebook, in a sandbox that bubblewrap makes.
+
+It sees programs, Python and the package, all read-only, folders of its own that end with it, and
+nothing else: no file of the course's or of other students, no network, no other process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import zmq
+from jupyter_client.manager import AsyncKernelManager
+from traitlets import Bool
+
+import attnbook
+
+HOME = "/home/student"
+PACKAGE = "/opt/attnbook"
+NOBODY = 65534  # whom a sandbox runs as where the grader is root: root has no limit of processes
+DISK = 2**28  # bytes of each folder, which are in memory, and of each file
+MEMORY = 2**32  # bytes of a process
+PROCESSES = 200  # and threads
+SECONDS = 900  # of a processor; a notebook's own limit comes before
+LARGEST = 2**24  # bytes of a message that the kernel sends: an answer has a million numbers
+WAITING = 100  # such messages that wait to be read
+UNCONFINED = "--JudgedExecute.run_student_code_unconfined=True"
+HELP = (
+    "Nothing is graded: {}.\nStudents' code runs in a sandbox only. "
+    "The page Assign and grade (book/instructors-grading.md) says what else a machine needs. "
+    f"{UNCONFINED} grades without one: then a student's code can do all that you can, "
+    "as reading and changing files, scores and what others handed in."
+)
+INSTALL = "install bubblewrap 0.8 or newer (apt-get install bubblewrap)"
+
+
+class NoSandboxError(KeyboardInterrupt):
+    """No student's code may run here: after any other error nbgrader goes on with the next."""
+
+
+def _shown() -> dict[str, Path]:
+    """Return what a sandbox shows, by the place it has there."""
+    python = {Path(p) for p in (sys.base_prefix, os.path.realpath(sys.base_prefix))}
+    python.add(Path(sys.executable).resolve().parents[1])
+    programs = [prefix / part for prefix in {Path("/usr"), *python} for part in ("bin", "lib")]
+    system = map(Path, ("/bin", "/lib", "/lib64", "/usr/lib64", "/etc/ld.so.cache"))
+    own = [Path(sys.prefix)] * (sys.prefix != sys.base_prefix)
+    found = sorted({*programs, *system, *own, Path(shutil.which("bwrap"))})
+    return {str(p): p for p in found if p.exists()} | {PACKAGE: Path(attnbook.__file__).parent}
+
+
+def _options(*found: list[str]) -> list[str]:
+    return [word for option in found for word in option]
+
+
+def _limited(command: list[str]) -> list[str]:
+    """Return how to run a command that is the first to go where memory is short."""
+    limits = {"as": MEMORY, "nproc": PROCESSES, "fsize": DISK, "cpu": SECONDS, "core": 0}
+    limits = [f"--{name}={value}" for name, value in limits.items()]
+    return ["choom", "-n", "1000", "--", "prlimit", *limits, "--", *command]
+
+
+@functools.cache
+def _together() -> list[str]:
+    """Return how to limit all processes of a command together, where systemd can: a cgroup."""
+    limits = (f"MemoryMax={MEMORY}", "MemorySwapMax=0", f"TasksMax={2 * PROCESSES}")
+    user = ["--user"] if os.geteuid() else []
+    found = [shutil.which("systemd-run") or "systemd-run", *user, "--scope", "--quiet", "--collect"]
+    found += [*(f"--property={limit}" for limit in limits), "--"]
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        subprocess.run([*found, "true"], env=bare(), capture_output=True, check=True, timeout=9)
+        return found
+    return []
+
+
+def confined(command: list[str], folder: Path, files: dict[str, Path]) -> list[str]:
+    """Return how to run a command in a sandbox that may write into a folder.
+
+    Where the grader is root, a first sandbox shows the same to nobody, who makes the second one:
+    nobody may not enter a home folder of root's, where Python may lie.
+    """
+    shown, first = _shown() | files, []
+    if os.geteuid() == 0:
+        parents = {str(p) for place in [*shown, folder] for p in Path(place).parents} - {"/"}
+        first = [shutil.which("bwrap"), "--die-with-parent"]
+        first += _options(*(["--dir", place] for place in sorted(parents)))
+        first += _options(*(["--ro-bind", str(p), place] for place, p in shown.items()))
+        first += ["--dev-bind", "/dev", "/dev", "--bind", "/proc", "/proc"]
+        first += ["--bind", str(folder), str(folder), "--", "setpriv", f"--reuid={NOBODY}"]
+        first += [f"--regid={NOBODY}", "--clear-groups", "--"]
+        shown = {place: Path(place) for place in shown}
+    environment = {
+        "HOME": HOME,
+        "PATH": os.pathsep.join([f"{sys.prefix}/bin", "/usr/bin", "/bin"]),
+        "PYTHONPATH": str(Path(PACKAGE).parent),
+        "LANG": "C.UTF-8",
+        **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
+    }
+    own = [["--size", str(DISK), "--tmpfs", at] for at in ("/tmp", "/var/tmp", "/dev/shm", HOME)]
+    return [
+        *_together(),
+        *first,
+        *(shutil.which("bwrap"), "--unshare-all", "--unshare-user", "--disable-userns"),
+        *("--cap-drop", "ALL"),
+        *("--die-with-parent", "--new-session", "--hostname", "sandbox"),
+        *("--proc", "/proc", "--dev", "/dev", *_options(*own)),
+        *_options(*(["--ro-bind", str(p), place] for place, p in shown.items())),
+        *("--bind", str(folder), str(folder)),
+        *("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", HOME, "--clearenv"),
+        *_options(*(["--setenv", name, value] for name, value in environment.items())),
+        *("--", *_limited(command)),
+    ]
+
+
+def bare() -> dict[str, str]:
+    """Return the environment of a sandbox's first process, which a student's code can read."""
+    kept = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")  # by which systemd is found
+    return {"PATH": "/usr/bin:/bin"} | {k: os.environ[k] for k in kept if k in os.environ}
+
+
+@functools.cache
+def why_not() -> str | None:
+    """Say why no sandbox can be had here and what to do, or return None."""
+    if sys.platform != "linux":
+        return "sandboxes are on Linux only, so grade there, or in a virtual machine"
+    if not shutil.which("bwrap"):
+        return INSTALL
+    with _folder() as folder:
+        tried = confined([sys.executable, "-c", "import attnbook, ipykernel"], folder, {})
+        done = subprocess.run(tried, env=bare(), capture_output=True, text=True)
+    said = done.stderr.strip().splitlines()[-1:] or [f"status {done.returncode}"]
+    if not done.returncode:
+        return None
+    if "Unknown option" in said[0]:
+        return INSTALL
+    return f"let bubblewrap make a sandbox and run {sys.executable} there. It says: {said[0]}"
+
+
+@contextlib.contextmanager
+def _folder():
+    with tempfile.TemporaryDirectory(prefix="kernel-", ignore_cleanup_errors=True) as folder:
+        if os.geteuid() == 0:
+            os.chown(folder, NOBODY, NOBODY)
+        yield Path(folder)
+
+
+class Kernel(AsyncKernelManager):
+    """A student's kernel, to which we speak by sockets in a folder.
+
+    When all are connected the folder goes: the kernel finds no place there to fill a disk with, or
+    to put something else where a socket was.
+    """
+
+    unconfined = Bool(False)
+
+    def __init__(self, *, files: dict[str, Path], **options):
+        super().__init__(**options)
+        self._files, self._stack = files, contextlib.ExitStack()
+        self._within = self._stack.enter_context(_folder())
+        self.transport, self.ip = "ipc", str(self._within / "socket")
+        self.connection_file = str(self._within / "kernel.json")
+        self.context.setsockopt(zmq.MAXMSGSIZE, LARGEST)
+        self.context.setsockopt(zmq.RCVHWM, WAITING)
+
+    def format_kernel_cmd(self, extra_arguments=None):
+        """Return the command that starts the kernel."""
+        if os.geteuid() == 0:
+            os.chown(self.connection_file, NOBODY, NOBODY)
+        python = [sys.executable, "-m", "ipykernel_launcher", "-f", self.connection_file]
+        command = python + (extra_arguments or [])
+        return command if self.unconfined else confined(command, self._within, self._files)
+
+    def connected(self) -> None:
+        """Remove the folder of the sockets."""
+        self._stack.close()
+
+    async def _async_cleanup_resources(self, restart=False):
+        await super()._async_cleanup_resources(restart)
+        self.connected()
+
+    cleanup_resources = _async_cleanup_resources
+
+
+def ended(status: int | None) -> str:
+    """Say how a kernel ended that has this status, by itself or by one of our limits."""
+    number = -status if (status or 0) < 0 else (status or 0) - 128  # bubblewrap adds 128
+    if number == signal.SIGKILL:
+        return "the kernel was killed, as it is when memory runs out"
+    if number in set(signal.Signals):
+        return (
+            f"the kernel crashed ({signal.Signals(number).name}), which may be for want of memory"
+        )
+    return f"the kernel was ended from within (exit {status or 0})"
+
+
+if __name__ == "__main__":
+    sys.exit(why_not() and f"sandbox   SKIPPED: students' code cannot be run: {why_not()}")

@@ -1,0 +1,56 @@
+"""What nbgrader is set to do in a course's folder; `course/nbgrader_config.py` asks for it."""
+
+import warnings
+from pathlib import Path
+
+from nbgrader.converters import Autograde, GenerateAssignment, GenerateFeedback
+from nbgrader.preprocessors import Execute
+
+from course.grading.collecting import NewestUpload, NoLinks, refuse_links
+from course.grading.executing import JudgedExecute
+from course.grading.restoring import RestoreCells
+from course.grading.showing import ShowOnly
+from course.grading.steps import InertPage, ReleaseFeedback, SetClassSeed
+
+# Not nbgrader's own name: where these settings were not loaded, it finds no assignment to grade.
+GRADEBOOK = "scores.db"
+
+
+def settle(c, root: Path) -> None:
+    """Set nbgrader's configuration for the course in a folder."""
+    # SQLAlchemy says this of nbgrader's own code, whatever students hand in.
+    warnings.filterwarnings("ignore", "Object of type <Submitted.*> not in session")
+
+    c.CourseDirectory.course_id = "attention"
+    c.CourseDirectory.root = str(root)
+    c.CourseDirectory.db_url = f"sqlite:///{root}/{GRADEBOOK}?timeout=60"  # seconds to wait
+    c.IncludeHeaderFooter.header = ""
+    c.GenerateAssignment.preprocessors = [SetClassSeed, *GenerateAssignment.preprocessors.default()]
+    c.Autograde.pre_convert_hook = refuse_links
+    c.Autograde.sanitize_preprocessors = [
+        RestoreCells,
+        *Autograde.sanitize_preprocessors.default(),
+    ]
+    c.Autograde.autograde_preprocessors = [
+        *(
+            JudgedExecute if step is Execute else step
+            for step in Autograde.autograde_preprocessors.default()
+        ),
+        ShowOnly,
+    ]
+    # A kernel's warnings are about no student.
+    c.JudgedExecute.extra_arguments = ["--log-level=ERROR"]
+    c.JudgedExecute.timeout = 30  # seconds for a cell
+    c.JudgedExecute.call_timeout = 10  # seconds for one call of a student's function in a test
+    c.JudgedExecute.most_seconds = 300  # seconds for a notebook, whatever it does
+
+    # Canvas names an upload NAME_STUDENT_NUMBER_FILE, or NAME_LATE_STUDENT_NUMBER_FILE, Moodle
+    # NAME_STUDENT_assignsubmission_file_FILE, and a folder NAME_STUDENT_assignsubmission_file or
+    # that with a _ behind it.
+    c.ZipCollectApp.collector_plugin = NewestUpload
+    c.NewestUpload.named_regexp = (
+        r".*?_(?P<student_id>\d+)_(?:(?P<upload>\d+)_|assignsubmission_file(?:_|$))"
+    )
+    c.GenerateFeedback.preprocessors = [*GenerateFeedback.preprocessors.default(), InertPage]
+    c.ExchangeFactory.collect = NoLinks
+    c.ExchangeFactory.release_feedback = ReleaseFeedback

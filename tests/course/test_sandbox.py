@@ -1,0 +1,546 @@
+"""What a student's code can do to the machine, to scores and to others: attacks in a real round."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import textwrap
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+
+import attnbook
+from tests.course.nbgrading import BIN, PHRASE, ROOT, begin_course, nbgrader, needs_sandbox, scores
+from tools import grade_demo, students
+from tools.students import FULL, NONE, NOT_GRADED
+
+ASSIGNMENT = students.ODD_ASSIGNMENT
+LIMITS = [f"--JudgedExecute.{limit}" for limit in ("timeout=20", "call_timeout=5")]
+NOBODY = 65534
+
+# What gets nobody a point. Each defines `stolen`, the text of an answer, if it can.
+STEAL = {
+    "b-finds-what-another-left": """
+        import glob
+        kept = ("/tmp/**", "/var/tmp/**", "/dev/shm/**", "/home/**", "/run/**")
+        for path in (path for place in kept for path in glob.glob(place, recursive=True)):
+            stolen = open(path).read() if path.endswith("left.py") else stolen
+    """,
+    "reads-the-master": """
+        import glob, json
+        for path in glob.glob("{repository}/course/ch*/*.ipynb") + glob.glob("{root}/source/*/*"):
+            stolen += "".join("".join(c["source"]) for c in json.load(open(path))["cells"])
+    """,
+    "asks-git": """
+        import subprocess
+        show = ["git", "-C", "{repository}", "show", "HEAD:course/ch02_scaled_dot_product/tasks.py"]
+        stolen = subprocess.run(show, capture_output=True, text=True, check=True).stdout
+    """,
+    "imports-the-judge": """
+        from course.grading.judging import all_tasks
+        window_mask = all_tasks()["window-mask"].reference
+    """,
+    "reads-another-s": """
+        import glob, json
+        for path in glob.glob("{root}/submitted/*/*/*.ipynb") + glob.glob("/**/*.ipynb"):
+            stolen += "".join("".join(c["source"]) for c in json.load(open(path))["cells"])
+    """,
+    "asks-the-network": """
+        import urllib.request
+        stolen = urllib.request.urlopen("{address}", timeout=2).read().decode()
+    """,
+    "asks-a-socket": """
+        import socket
+        with socket.socket(socket.AF_UNIX) as asked:
+            asked.connect("{socket}")
+            stolen = asked.recv(100_000).decode()
+    """,
+    "changes-scores": """
+        import sqlite3
+        with sqlite3.connect("{root}/scores.db") as book:
+            book.execute("update grade set manual_score = 20, needs_manual_grade = 0")
+    """,
+    "changes-the-judge": """
+        import attnbook.exercises.examining as module
+        for path in (module.__file__, np.__file__, "{repository}/course/grading/judging.py"):
+            with open(path, "a") as file:
+                file.write("\\ndef examine(*arguments): pass\\n")
+    """,
+    "changes-what-starts": """
+        import site, sys
+        for folder in (*site.getsitepackages(), sys.prefix + "/bin", "/etc", "{root}"):
+            open(folder + "/usercustomize.py", "w").write("import os; os._exit(0)")
+    """,
+    "forges-answers": """
+        import base64, io
+        def forged(self, asked):
+            file = io.BytesIO()
+            about = b'{{"kind": "one", "count": 1, "changed": []}}'
+            np.savez_compressed(file, reply=np.frombuffer(about, np.uint8), part0=np.ones(2**23))
+            text = base64.b64encode(file.getvalue()).decode()
+            return {{"reply": {{"status": "ok", "data": {{"text/plain": text}}}}}}
+        type(get_ipython()).user_expressions = forged
+    """,
+    "sends-what-is-no-answer": """
+        type(get_ipython()).user_expressions = lambda self, asked: {{"reply": [[[]]]}}
+    """,
+    "sends-too-much": """
+        large = {{"reply": {{"status": "ok", "data": {{"text/plain": "A" * 10**8}}}}}}
+        type(get_ipython()).user_expressions = lambda self, asked: large
+    """,
+    "kills-all": """
+        import os
+        def window_mask(length, window):
+            os.kill(-1, 9)
+    """,
+    "dies-of-its-limit": """
+        import resource, os
+        def window_mask(length, window):
+            os.kill(os.getpid(), 11)
+    """,
+    "is-a-pickle": """
+        class Bomb:
+            def __reduce__(self):
+                return eval, ("__import__('os').system('touch {root}/owned')",)
+        def window_mask(length, window):
+            return Bomb()
+        Bomb.__array__ = lambda self, *_, **__: np.array([Bomb()], dtype=object)
+    """,
+}
+# What costs others nothing, and its own student neither, who is right before. `said` is printed.
+HARM = {
+    "a-leaves-its-work": """
+        for place in ("/tmp", "/var/tmp", "/dev/shm", "/home/student"):
+            open(place + "/left.py", "w").write(In[-1])
+    """,
+    "fills-disks": """
+        import glob, os
+        for place in ("/tmp", "/var/tmp", "/dev/shm", "/home/student", "/run", "/dev", "{sockets}"):
+            for number in range(4):
+                try:
+                    with open(f"{{place}}/large-{{number}}", "wb") as file:
+                        for _ in range(120):
+                            file.write(bytes(2**20))
+                except OSError as error:
+                    said.append(type(error).__name__)
+    """,
+    "fills-memory": """
+        try:
+            held = [np.empty(2**25) for _ in range(1000)]
+        except MemoryError:
+            said.append("no more")
+        held = None
+    """,
+    "forks": """
+        import os, time
+        try:
+            for _ in range(500):
+                if not os.fork():
+                    time.sleep(600)
+        except BlockingIOError:
+            said.append("no more")
+    """,
+    "stays": """
+        import subprocess
+        for command in (["sleep", "86399"], ["setsid", "nohup", "sleep", "86399"]):
+            subprocess.Popen(command, start_new_session=True)
+        said.append("begun")
+    """,
+    "signals": """
+        import os, signal
+        for number in (1, os.getppid()):
+            for sent in (signal.SIGINT, signal.SIGSTOP, signal.SIGKILL):
+                try:
+                    os.kill(number, sent)
+                except OSError:
+                    pass
+        said.append([name for name in os.listdir("/proc") if name.isdigit() and int(name) > 99])
+    """,
+    "looks-around": """
+        import glob, os, sys
+        for path in glob.glob("/proc/*/environ") + glob.glob("/proc/*/cmdline"):
+            try:
+                said.append(open(path, "rb").read().decode(errors="replace"))
+            except OSError:
+                pass
+        said.append([*os.environ.values()])
+        for top in ("{repository}", "{root}", "/root", "/home", "/etc", "/run", "/var", "/srv"):
+            for place, folders, files in os.walk(top):
+                if place.startswith((sys.prefix, sys.base_prefix)):
+                    folders.clear()
+                else:
+                    said += [os.path.join(place, name) for name in files]
+        said.append([path for path in ("/sys", "/dev/sda", "/dev/vda") if os.path.exists(path)])
+    """,
+    "breaks-out": """
+        import ctypes, os, subprocess
+        libc = ctypes.CDLL(None, use_errno=True)
+        tried = {{
+            "namespace": lambda: libc.unshare(0x10000000),
+            "mount": lambda: libc.mount(b"none", b"/tmp", b"tmpfs", 0, None),
+            "remount": lambda: libc.mount(b"none", b"/", None, 32, None),
+            "unmount": lambda: libc.umount2(b"/proc", 2),
+            "root": lambda: libc.setuid(0),
+            "chroot": lambda: libc.chroot(b"/tmp"),
+            "host": lambda: libc.sethostname(b"x", 1),
+        }}
+        for name, attempt in tried.items():
+            said += [name] if attempt() == 0 else []
+        for path in ("/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/dev/kmsg",
+                     "/dev/mem", "/proc/1/root/x", "/proc/1/mem", "/proc/self/oom_score_adj"):
+            try:
+                with open(path, "w") as file:
+                    file.write("-1000")
+                said.append(path)
+            except OSError:
+                pass
+        rights = [line.split()[1] for path in ("/proc/1/status", "/proc/self/status")
+                  for line in open(path) if line.startswith("Cap")]
+        said += sorted({{*rights}} - {{"0" * 16}})
+        for command in (["su", "-c", "id"], ["sudo", "-n", "id"], ["unshare", "-Ur", "id"]):
+            try:
+                said += command if subprocess.run(command, timeout=5).returncode == 0 else []
+            except (OSError, subprocess.TimeoutExpired):
+                pass
+    """,
+    "writes-to-the-terminal": r"""
+        import os
+        for path in ("/dev/tty", "/proc/1/fd/1", "/proc/1/fd/2", "/dev/console"):
+            try:
+                open(path, "w").write("\x1b]0;owned\x07 OWNED")
+            except OSError:
+                pass
+        os.write(2, b"OWNED")
+        os.write(int(1), b"OWNED")
+    """,
+    "floods-with-messages": """
+        kernel = get_ipython().kernel
+        parent = kernel.get_parent()
+        def send(kind, content):
+            kernel.session.send(kernel.iopub_socket, kind, content, parent=parent)
+        odd = {{"data": 5, "transient": {{"display_id": []}}}}
+        for content in ({{}}, {{"execution_state": 5}}, odd):
+            for kind in ("status", "display_data", "update_display_data", "comm_open"):
+                send(kind, content)
+        for _ in range(3000):
+            send("comm_msg", {{"data": "x" * 999}})
+    """,
+}
+SHOWS = """
+import matplotlib.pyplot as plt
+from IPython.display import Markdown, clear_output, display, update_display
+right, shown = entropy_weights, display("begun", display_id=True)
+def entropy_weights(scores, wanted):
+    print("working")
+    clear_output(wait=True)
+    again = display(Markdown("*weights*"), display_id="again")
+    again.update(Markdown("**weights**"))
+    update_display(wanted, display_id=shown.display_id)
+    plt.plot(right(scores, wanted))
+    plt.show()
+    clear_output()
+    return right(scores, wanted)
+shown.update("done")
+clear_output(wait=True)
+entropy_weights(np.eye(3), 0.5)
+"""
+
+
+def stealing(code):
+    def make(given):
+        deed = "import numpy as np\nstolen = ''\ntry:\n" + textwrap.indent(code, "    ")
+        take = "except Exception as error:\n    print(repr(error))\nexec(stolen)\n"
+        return {given.first: f"{deed}\n{take}"}
+
+    return make
+
+
+def harming(code):
+    def make(given):
+        first = given.solutions[given.first]
+        return given.solutions | {
+            given.first: f"{first}\n\nsaid = []\n{code}\nimport json\nprint(json.dumps(said))\n"
+        }
+
+    return make
+
+
+def shows(given):
+    return given.solutions | {given.second: f"{given.solutions[given.second]}\n{SHOWS}"}
+
+
+def many_cells(given):
+    def change(cells):
+        cells += [students.new_code_cell("1") for _ in range(1000)]
+
+    return given.solutions | {"*cells*": change}
+
+
+class Answers(BaseHTTPRequestHandler):
+    """A server with the answers, which students' code must not reach."""
+
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(ANSWER.encode())
+        self.server.asked = True
+
+
+ANSWER = students.ASSIGNMENTS[ASSIGNMENT].solutions["window-mask"]
+KEPT = [Path(attnbook.__file__).parent, ROOT / "course" / "grading"]
+
+
+def fingerprint():
+    """Return what would differ if somebody changed the code that grades."""
+    paths = sorted(path for folder in KEPT for path in folder.rglob("*.py"))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
+
+
+def alive(words):
+    """Return the processes that have words in their command, dead ones left out."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            found += [path] if words.encode() in path.read_bytes() else []
+    return found
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory):
+    """Play the round; return its folder, what nbgrader said, and the scores."""
+    needs_sandbox()
+    root = tmp_path_factory.mktemp("course")
+    (root / "class-phrase.txt").write_text(PHRASE)
+    begin_course(root, ASSIGNMENT)
+    server = HTTPServer(("127.0.0.1", 0), Answers)
+    server.asked = False
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    socket = "/tmp/attnbook-test.socket"
+    with contextlib.suppress(OSError):
+        os.unlink(socket)
+    tell = f"import socket as s; a = s.socket(s.AF_UNIX); a.bind({socket!r}); a.listen()"
+    tell += f"\nwhile 1: a.accept()[0].send({ANSWER!r}.encode())"
+    # It runs as a sandbox does, so that signals could reach it.
+    options = {"user": NOBODY, "group": NOBODY} if os.geteuid() == 0 else {}
+    canary = subprocess.Popen(["/usr/bin/python3", "-c", tell], cwd="/", **options)
+    places = {
+        "repository": str(ROOT),
+        "root": str(root),
+        "address": f"http://127.0.0.1:{server.server_port}",
+        "socket": socket,
+        "sockets": "/tmp/kernel-x",
+    }
+    for attacks, how in ((STEAL, stealing), (HARM, harming)):
+        for name, code in attacks.items():
+            raw = code if name == "writes-to-the-terminal" else code.format(**places)
+            grade_demo.hand_in(root, name, ASSIGNMENT, how(textwrap.dedent(raw)))
+    grade_demo.hand_in(root, "many-cells", ASSIGNMENT, many_cells)
+    grade_demo.hand_in(root, "shows", ASSIGNMENT, shows)
+    grade_demo.hand_in(root, "zz-perfect", ASSIGNMENT, students.perfect)
+    before = fingerprint()
+    try:
+        said = nbgrader(root, "autograde", ASSIGNMENT, *LIMITS, fails=True)  # one is no notebook
+        found = {"asked": server.asked, "canary": canary.poll(), "code": fingerprint() == before}
+    finally:
+        server.shutdown()
+        server.server_close()
+        canary.kill()
+        canary.wait()
+        os.unlink(socket)
+    return root, said, scores(root, ASSIGNMENT), found
+
+
+def printed(root, student):
+    """Return what a student's code printed as JSON."""
+    path = root / "autograded" / student / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
+    texts = [
+        "".join(output.get("text", ""))
+        for cell in json.loads(path.read_text())["cells"]
+        for output in cell.get("outputs", [])
+        if students.role(cell).get("grade_id") == "window-mask" and output.get("name") == "stdout"
+    ]
+    return json.loads("".join(texts).splitlines()[-1])
+
+
+@pytest.mark.parametrize("student", STEAL)
+def test_an_attack_gets_no_points(student, played):
+    assert played[2][student][:5] == NONE
+
+
+@pytest.mark.parametrize("student", [*HARM, "shows", "zz-perfect"])
+def test_an_attack_costs_no_points(student, played):
+    assert played[2][student][:5] == FULL
+
+
+def test_a_notebook_of_very_many_cells_is_named(played):
+    assert "many-cells: more than 300 cells" in played[1]
+    assert any("'many-cells'" in line for line in played[1].splitlines()[-4:])
+    assert not (played[0] / "autograded" / "many-cells" / ASSIGNMENT).exists()
+    assert NOT_GRADED[0] is None
+
+
+def test_nothing_outside_was_reached(played):
+    assert played[3] == {"asked": False, "canary": None, "code": True}
+    assert not (played[0] / "owned").exists()
+
+
+def test_nothing_is_left_running(played):
+    assert not alive("sleep\0" + "86399")
+    assert not alive(str(played[0]))
+
+
+def test_disks_are_full_at_last_and_no_other_is_written_to(played):
+    said = printed(played[0], "fills-disks")
+    assert said.count("OSError") >= 5
+    assert {"FileNotFoundError"} <= set(said)  # the sockets' folder
+
+
+def test_memory_and_processes_are_limited(played):
+    assert printed(played[0], "fills-memory") == ["no more"]
+    assert printed(played[0], "forks") == ["no more"]
+
+
+def test_no_process_but_its_own_is_seen(played):
+    assert printed(played[0], "signals") == [[]]
+
+
+def test_a_student_s_code_sees_nothing_of_the_course(played):
+    *files, devices = printed(played[0], "looks-around")
+    text = json.dumps(files)
+    assert PHRASE not in text
+    assert "class-phrase" not in text
+    assert "scores.db" not in text
+    assert devices == []
+    seen = [path for path in files if isinstance(path, str) and "\0" not in path]
+    own = ("/etc/ld.so.cache", "/home/student/")
+    assert [path for path in seen if path.startswith("/") and not path.startswith(own)] == []
+
+
+def test_nothing_breaks_out(played):
+    assert printed(played[0], "breaks-out") == []
+
+
+def test_the_terminal_stays_the_grader_s(played):
+    assert "OWNED" not in played[1]
+    assert "\x1b]0" not in played[1]
+
+
+# No sandbox
+
+
+@pytest.fixture(scope="module")
+def refused(tmp_path_factory):
+    root = tmp_path_factory.mktemp("course")
+    begin_course(root, ASSIGNMENT)
+    grade_demo.hand_in(root, "perfect", ASSIGNMENT, students.perfect)
+    return root, nbgrader(root, "autograde", ASSIGNMENT, fails=True, path=str(BIN))
+
+
+def test_without_a_sandbox_nothing_is_graded_and_what_to_install_is_said(refused):
+    root, said = refused
+    told = said.partition("ERROR] ")[2].splitlines()
+    assert (
+        told[0]
+        == "Nothing is graded: install bubblewrap 0.8 or newer (apt-get install bubblewrap)."
+    )
+    assert "--JudgedExecute.run_student_code_unconfined=True" in said
+    assert not list((root / "autograded").glob("*/*/*.ipynb"))
+    assert {*scores(root, ASSIGNMENT).get("perfect", ())} <= {None}
+
+
+def test_only_a_flag_that_names_the_risk_grades_without_a_sandbox(refused):
+    flag = "--JudgedExecute.run_student_code_unconfined=True"
+    nbgrader(refused[0], "autograde", ASSIGNMENT, flag, path=str(BIN))
+    assert scores(refused[0], ASSIGNMENT)["perfect"][:5] == FULL
+
+
+# Settings that do not load
+
+
+@pytest.mark.parametrize(
+    ("broken", "told"),
+    [
+        ("import no_such_module", "No module named 'no_such_module'"),
+        ("settle(c, root", "No assignment with ID"),  # the file itself cannot be read
+    ],
+)
+def test_where_the_settings_do_not_load_nothing_is_graded(broken, told, refused):
+    root = refused[0]
+    settings = root / "nbgrader_config.py"
+    right = settings.read_text()
+    before = scores(root, ASSIGNMENT)
+    settings.write_text(right.replace("    settle(c,", f"    {broken}\n    settle(c,"))
+    try:
+        said = nbgrader(root, "autograde", ASSIGNMENT, "--force", fails=True)
+    finally:
+        settings.write_text(right)
+    assert told in said
+    assert scores(root, ASSIGNMENT) == before
+
+
+# Links, which would let a student read what the grader may
+
+
+def test_a_link_is_not_followed_from_the_exchange(refused):
+    root = refused[0]
+    made = (root / "submitted/perfect" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb").read_bytes()
+    inbound = root / "exchange/attention/inbound"
+    for name in ("honest", "linker", "piper"):
+        folder = inbound / f"{name}+{ASSIGNMENT}+2026-01-31 12:00:00 UTC+abc"
+        folder.mkdir(parents=True)
+        (folder / f"{ASSIGNMENT}.ipynb").write_bytes(made)
+    (inbound / f"linker+{ASSIGNMENT}+2026-01-31 12:00:00 UTC+abc/data").symlink_to("/etc/passwd")
+    os.mkfifo(inbound / f"piper+{ASSIGNMENT}+2026-01-31 12:00:00 UTC+abc/pipe")
+    options = [f"--Exchange.root={root}/exchange", "--ExchangeCollect.check_owner=False"]
+    said = nbgrader(root, "collect", ASSIGNMENT, *options)
+    assert said.count("NOT COLLECTED, since it has a link in it") == 2
+    collected = {path.parent.name for path in root.glob(f"submitted/*/{ASSIGNMENT}")}
+    assert collected == {"perfect", "honest"}
+
+
+@pytest.mark.parametrize("place", [f"{ASSIGNMENT}.ipynb", "data.txt", "more/data.txt"])
+def test_a_link_that_some_hand_put_there_is_not_followed(place, refused):
+    root = refused[0]
+    folder = root / "submitted" / "linked" / ASSIGNMENT
+    made = root / "submitted/perfect" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
+    try:
+        (folder / place).parent.mkdir(parents=True)
+        (folder / place).symlink_to(made)
+        if not place.endswith(".ipynb"):
+            (folder / f"{ASSIGNMENT}.ipynb").write_bytes(made.read_bytes())
+        said = nbgrader(root, "autograde", ASSIGNMENT, "--student=linked", fails=True)
+    finally:
+        shutil.rmtree(root / "submitted" / "linked")
+    assert f"this is a link, or no file: {folder / place}" in said
+    assert not (root / "autograded" / "linked" / ASSIGNMENT / place).exists()
+
+
+# A cgroup, where systemd gives one
+
+
+def test_what_systemd_can_limit_it_is_asked_to(tmp_path):
+    needs_sandbox()
+    played = tmp_path / "systemd-run"
+    played.write_text(
+        f'#!/bin/sh\necho "$@" >> {tmp_path}/asked\n'
+        'while [ "$1" != -- ]; do shift; done\nshift\nexec "$@"\n'
+    )
+    played.chmod(0o755)
+    asks = "from course.grading import sandbox; print(sandbox.why_not())"
+    settings = {"PATH": f"{tmp_path}:/usr/bin:/bin", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [BIN / "python", "-c", asks], env=settings, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "None\n"
+    probe, kernel = (tmp_path / "asked").read_text().splitlines()
+    for line in (probe, kernel):
+        assert "--scope" in line
+        assert "MemoryMax=4294967296" in line
+        assert "TasksMax=400" in line
+    assert "bwrap" in kernel

@@ -1,23 +1,33 @@
 """Figures that are touched: where scripts run, `book/live/NAME` takes a static figure's place.
 
-A figure is marked by its class, or its cell by a tag: `live-NAME`. The page gets one script and
-one style with what its figures need.
+A figure is marked by its class, or its cell by a tag: `live-NAME`. Its controls and sentences, from
+`figure.toml`, are written around the picture; the page gets one script and one style with what its
+figures need.
 """
 
 import json
 import tomllib
+from html import escape
 from pathlib import Path
 
 from docutils import nodes
+from quiz import writing
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from course.chapters import ROOT
+from course.words import say
 
 LIVE = ROOT / "book/live"
+SLIDER = '<input type="range" name="{key}" min="{min}" max="{max}" step="{step}" value="{value}">'
+SHOWN = '<output data-shown="{shown}" data-digits="{digits}"></output>'
 
 
 class live_figure(nodes.General, nodes.Element):
     """A figure, and the `name` of the folder whose script takes its place."""
+
+
+class live_stage(nodes.General, nodes.Element):
+    """The picture that a script replaces."""
 
 
 class MarkFigures(SphinxPostTransform):
@@ -28,29 +38,59 @@ class MarkFigures(SphinxPostTransform):
         for figure in list(self.document.findall(nodes.figure)):
             marked = [figure, *figure.findall(nodes.image), figure.parent, figure.parent.parent]
             for name in names_of(marked):
-                place = live_figure("", name=name)
-                figure.parent.replace(figure, place)
-                place += figure
+                wrap(figure, name)
 
 
 def names_of(marked):
     """Return the folders that classes of some nodes, or tags of their cell, name."""
     classes = [each for node in marked for each in node.get("classes", ())]
-    found = [each.removeprefix("tag_").removeprefix("live-") for each in classes if "live-" in each]
-    return list(dict.fromkeys(found))
+    found = [each.removeprefix("tag_") for each in classes]
+    return list(dict.fromkeys(each[5:] for each in found if each.startswith("live-")))
 
 
-def open_figure(translator, node):
-    name = node["name"]
-    words = tomllib.loads((LIVE / name / "words.toml").read_text(encoding="utf-8"))
-    inline = json.dumps({"words": words}, ensure_ascii=False).replace("<", "\\u003c")
-    translator.body.append(
-        f'<div data-live="{name}"><script type="application/json">{inline}</script>\n'
+def wrap(figure, name):
+    """Put what a script needs around a figure's picture."""
+    about = tomllib.loads((LIVE / name / "figure.toml").read_text(encoding="utf-8"))
+    place, stage = live_figure("", name=name), live_stage("")
+    figure.replace_self(place)
+    image = figure.next_node(nodes.image)
+    image.replace_self(stage)
+    stage += image
+    words = {"label": about["label"], **about.get("words", {})}
+    given = {"sentences": about["sentences"], "words": words}
+    inlined = json.dumps(given, ensure_ascii=False).replace("<", "\\u003c")
+    before = f'<p class="live-try">{escape(about["try"])}</p>\n'
+    after = (
+        f'<div class="live-controls">{"".join(map(control, about["controls"]))}'
+        f'<button type="button" class="live-reset">{say("live_reset")}</button></div>\n'
+        '<p class="live-said" aria-live="polite"></p>\n'
+        f'<script type="application/json">{inlined}</script>\n'
     )
+    stage.replace_self([raw(before), stage, raw(after)])
+    place += figure
 
 
-def close_figure(translator, node):
-    translator.body.append("</div>\n")
+def raw(html):
+    return nodes.raw("", html, format="html")
+
+
+def control(about):
+    """Return a slider, a box to tick, a list of choices, or a state without a control."""
+    about = {"shown": "{}", "digits": 0, **about}
+    if "says" not in about:
+        return f'<input type="hidden" name="{about["key"]}" value="{escape(about["value"])}">'
+    if "choices" in about:
+        options = "".join(
+            f'<option value="{escape(value)}"{" selected" * (value == about["value"])}>'
+            f"{escape(words)}</option>"
+            for value, words in about["choices"].items()
+        )
+        given = f'<select name="{about["key"]}">{options}</select>'
+    elif isinstance(about["value"], bool):
+        given = f'<input type="checkbox" name="{about["key"]}"{" checked" * about["value"]}>'
+    else:
+        given = SLIDER.format(**about) + SHOWN.format(**about)
+    return f"<label><span>{escape(about['says'])}</span>{given}</label>"
 
 
 def link(app, page, template, context, doctree):
@@ -68,7 +108,14 @@ def link(app, page, template, context, doctree):
 
 
 def setup(app):
-    app.add_node(live_figure, html=(open_figure, close_figure))
+    app.add_node(
+        live_figure,
+        html=(
+            lambda self, node: self.body.append(f'<div data-live="{node["name"]}">\n'),
+            writing("</div>\n"),
+        ),
+    )
+    app.add_node(live_stage, html=(writing('<div class="live-stage">\n'), writing("</div>\n")))
     app.add_post_transform(MarkFigures)
     app.connect("html-page-context", link)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

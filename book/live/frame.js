@@ -1,4 +1,4 @@
-// What figures that are touched share: their place, controls, words, and their state in the address.
+// What figures that are touched share: controls, words, and their state in the address.
 "use strict";
 
 const drawn = (tag, about = {}, ...inside) => {
@@ -7,88 +7,69 @@ const drawn = (tag, about = {}, ...inside) => {
   made.append(...inside);
   return made;
 };
-const made = (tag, about = {}, ...inside) => {
-  const element = Object.assign(document.createElement(tag), about);
-  element.append(...inside);
-  return element;
-};
-const filled = (text, fields) => text.replace(/\{(\w+)\}/g, (_, name) => fields[name]);
+const filled = (text, fields) => text.replace(/\{(\w*)\}/g, (_, name) => fields[name]);
 
-// start({stage, words, data, state, set}) returns a function that draws the state and returns what
-// the reader has just seen, as the name of a sentence and its fields. A control is a key of the
-// state and how it is changed: {min, max, step, shown} for a slider, {choices} for a list.
-function live(name, controls, start) {
+// The state of a figure is what its inputs hold: live() reads them all, calls start() once with the
+// stage, and then the function that it returned with each new state. That draws, and returns what
+// the reader has just seen: the name of a sentence in figure.toml, and its fields.
+function live(name, start) {
   for (const place of document.querySelectorAll(`[data-live="${name}"]`)) {
-    const { words, data } = JSON.parse(place.querySelector("script").textContent);
-    const initial = Object.fromEntries(controls.map((each) => [each.key, each.value]));
-    const state = { ...initial }, inputs = {}, shown = {};
-    const stage = made("div", { className: "live-stage" });
-    const panel = made("div", { className: "live-controls" });
-    const said = made("p", { className: "live-said" });
-    said.setAttribute("aria-live", "polite");
-    let redraw, asked, telling;
+    const { sentences, words } = JSON.parse(place.querySelector("script").textContent);
+    const inputs = [...place.querySelectorAll("[name]")];
+    const stage = place.querySelector(".live-stage"), said = place.querySelector(".live-said");
+    const value = (input) => (input.type === "checkbox" ? input.checked
+      : input.type === "range" ? Number(input.value) : input.value);
+    const give = (input, to) => { input[input.type === "checkbox" ? "checked" : "value"] = to; };
+    const initial = inputs.map(value);
+    let redraw, asked, resting;
 
-    const set = (changes, keep = true) => {
-      for (const { key, min, max, choices } of controls) {
-        if (!(key in changes)) continue;
-        const value = changes[key];
-        if (choices ? choices.includes(value) : Number.isFinite(value))
-          state[key] = choices ? value : Math.min(max, Math.max(min, value));
+    const show = () => {
+      asked = undefined;
+      for (const input of inputs) {
+        const output = input.parentElement.querySelector("output");
+        if (!output) continue;
+        output.textContent = filled(output.dataset.shown, { "": value(input).toFixed(output.dataset.digits) });
+        input.setAttribute("aria-valuetext", output.textContent);
       }
-      asked ??= requestAnimationFrame(() => { asked = undefined; show(keep); });
+      const [sentence, fields] = redraw(Object.fromEntries(inputs.map((input) => [input.name, value(input)])));
+      // Told once the hand rests, not at each step of a drag.
+      clearTimeout(resting);
+      resting = setTimeout(() => {
+        said.textContent = filled(sentences[sentence], fields);
+        remember();
+      }, said.textContent && 150);
     };
-    const show = (keep) => {
-      for (const { key, shown: tell = String, choices } of controls) {
-        if (inputs[key].type === "checkbox") inputs[key].checked = state[key];
-        else inputs[key].value = state[key];
-        if (!choices) shown[key].textContent = tell(state[key]);
-        if (!choices) inputs[key].setAttribute("aria-valuetext", tell(state[key]));
-      }
-      const [sentence, fields] = redraw(state);
-      // Read aloud once the hand rests, not at each step of a drag.
-      clearTimeout(telling);
-      telling = setTimeout(() => { said.textContent = filled(words[sentence], fields); }, keep ? 150 : 0);
-      if (keep) remember();
+    const changed = () => { asked ??= requestAnimationFrame(show); };
+    const set = (changes) => {
+      for (const input of inputs) if (input.name in changes) give(input, changes[input.name]);
+      changed();
     };
     const remember = () => {
       const address = new URL(location);
-      const values = controls.map(({ key }) => state[key]);
-      const same = values.every((value, i) => value === controls[i].value);
-      if (same) address.searchParams.delete(name);
-      else address.searchParams.set(name, values.join("_"));
-      try { history.replaceState(history.state, "", address); } catch (fromDisk) { /* no address to keep */ }
+      inputs.forEach((input, i) => {
+        if (value(input) === initial[i]) address.searchParams.delete(`${name}.${input.name}`);
+        else address.searchParams.set(`${name}.${input.name}`, value(input));
+      });
+      if (address.href !== location.href) history.replaceState(history.state, "", address);
     };
 
-    for (const { key, min, max, step, choices } of controls) {
-      const change = ({ target }) => set({
-        [key]: target.type === "checkbox" ? target.checked : choices ? target.value : Number(target.value),
-      });
-      shown[key] = made("output");
-      if (!choices) inputs[key] = made("input", { type: "range", min, max, step });
-      else if (typeof choices[0] === "boolean") inputs[key] = made("input", { type: "checkbox" });
-      else inputs[key] = made("select", {}, ...choices.map((value) =>
-        made("option", { value, textContent: words[`${key}_${value}`] ?? value })));
-      inputs[key].addEventListener("input", change);
-      panel.append(made("label", {}, made("span", {}, words[key]), inputs[key], shown[key]));
+    place.querySelector(".live-reset").addEventListener("click", () => {
+      inputs.forEach((input, i) => give(input, initial[i]));
+      changed();
+    });
+    for (const input of inputs) {
+      const given = new URLSearchParams(location.search).get(`${name}.${input.name}`);
+      const known = input.type !== "select-one" || [...input.options].some((each) => each.value === given);
+      if (given !== null && known) give(input, input.type === "checkbox" ? given === "true" : given);
+      input.addEventListener("input", changed);
     }
-    const reset = made("button", { type: "button", className: "live-reset", textContent: words.reset });
-    reset.addEventListener("click", () => set(initial));
-    panel.append(reset);
-
-    const given = new URLSearchParams(location.search).get(name)?.split("_") ?? [];
-    const parsed = controls.slice(0, given.length).map(({ key, choices }, i) => [key,
-      !choices ? Number(given[i]) : typeof choices[0] === "boolean" ? given[i] === "true" : given[i]]);
-
-    redraw = start({ stage, words, data, set, state });
-    const pictures = [...place.querySelectorAll("img")];
-    pictures[0].before(made("p", { className: "live-try", textContent: words.try }), stage, panel, said);
-    for (const picture of pictures) picture.classList.add("live-paper");
-    place.classList.add("live");
-    set(Object.fromEntries(parsed), false);
+    redraw = start({ stage, words, set });
+    place.classList.add("ready");
+    show();
   }
 }
 
-// Hand on what is dragged, by mouse, finger or pen, in the coordinates of a picture.
+// Hand on where a picture is pressed or dragged, by mouse, finger or pen, in its own coordinates.
 function dragged(picture, move) {
   const at = (event) => {
     const spot = new DOMPoint(event.clientX, event.clientY).matrixTransform(picture.getScreenCTM().inverse());

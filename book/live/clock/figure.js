@@ -1,33 +1,27 @@
 // A query asks a clock: twelve keys on a circle, which are values, too.
 "use strict";
 
-live("clock", [
-  { key: "hand", value: 3.5, min: 0.5, max: 12.5, step: 0.1, shown: (x) => x.toFixed(1) },
-  { key: "temperature", value: 0.3, min: 0.02, max: 3, step: 0.01, shown: (x) => x.toFixed(2) },
-  { key: "hour", value: 7, min: 1, max: 12, step: 1 },
-  { key: "length", value: 1, min: 1, max: 4, step: 0.1, shown: (x) => `× ${x.toFixed(1)}` },
-], ({ stage, words, set }) => {
+live("clock", ({ stage, words, set }) => {
   const on = (hour) => [Math.sin(hour * Math.PI / 6), Math.cos(hour * Math.PI / 6)];
   const hours = Array.from({ length: 12 }, (_, i) => i + 1), value = hours.map(on);
-  const place = ([x, y], r = 1) => ({ x: 100 * r * x, y: -100 * r * y });
+  const place = ([x, y], r) => ({ x: 100 * r * x, y: -100 * r * y });
   const picture = drawn("svg", { viewBox: "-150 -140 300 280", role: "img", "aria-label": words.label });
-  const dots = hours.map(() => drawn("circle", { class: "dot" }));
-  const keys = hours.map(() => drawn("line", { class: "key", x1: 0, y1: 0 }));
-  const hand = drawn("line", { class: "hand", x1: 0, y1: 0, "marker-end": "url(#hand)" });
+  const dots = value.map((at) => {
+    const { x, y } = place(at, 1);
+    return drawn("circle", { class: "dot", cx: x, cy: y });
+  });
+  const stretched = drawn("line", { class: "key" });
+  const hand = drawn("line", { class: "hand", "marker-end": "url(#tip)" });
   const answer = drawn("path", { class: "answer", d: "M0-9 9 0 0 9-9 0z" });
   picture.append(
-    drawn("defs", {}, drawn("marker", { id: "hand", orient: "auto", refX: 6, refY: 4, markerWidth: 8, markerHeight: 8 },
+    drawn("defs", {}, drawn("marker", { id: "tip", viewBox: "0 0 8 8", orient: "auto", refX: 6, refY: 4, markerWidth: 5, markerHeight: 5 },
       drawn("path", { class: "tip", d: "M0 0 8 4 0 8z" }))),
-    drawn("circle", { class: "rim", r: 100 }), ...keys, ...dots,
-    ...hours.map((hour, i) => {
-      const { x, y } = place(value[i], 1.28);
-      return drawn("text", { x, y, "text-anchor": "middle", "dominant-baseline": "central" }, String(hour));
-    }), hand, answer);
-  const shares = made("p", { className: "shares" });
-  stage.append(picture, shares);
+    drawn("circle", { class: "rim", r: 100 }), ...dots, stretched,
+    ...hours.map((hour, i) => drawn("text", place(value[i], 1.28), String(hour))), hand, answer);
+  stage.append(picture);
   dragged(picture, (x, y) => {
     const hour = Math.atan2(x, -y) * 6 / Math.PI;
-    set({ hand: Math.round(10 * (hour < 0.5 ? hour + 12 : hour)) / 10 });
+    set({ hand: hour < 0.5 ? hour + 12 : hour });
   });
 
   return ({ hand: time, temperature, hour, length }) => {
@@ -36,31 +30,30 @@ live("clock", [
     const { output: [out], weights: [weights] } =
       attnbook.attention([query], key, value, { scale: 1 / temperature });
     weights.forEach((weight, i) => {
-      const { x, y } = place(value[i]), tip = place(key[i], 0.3);
-      for (const [name, it] of Object.entries({ cx: x, cy: y, r: Math.sqrt(6 + 700 * weight), "data-weight": weight }))
-        dots[i].setAttribute(name, it);
-      keys[i].setAttribute("x2", tip.x);
-      keys[i].setAttribute("y2", tip.y);
-      keys[i].classList.toggle("longer", i === hour - 1 && length > 1);
+      dots[i].setAttribute("r", Math.sqrt(6 + 700 * weight));
+      dots[i].dataset.weight = weight;
     });
-    const end = place(query, 0.82), { x, y } = place(out);
+    const long = length > 1, tip = place(value[hour - 1], long ? length / 4 : 0);
+    stretched.setAttribute("x2", tip.x);
+    stretched.setAttribute("y2", tip.y);
+    const end = place(query, 0.6), { x, y } = place(out, 1);
     hand.setAttribute("x2", end.x);
     hand.setAttribute("y2", end.y);
     answer.setAttribute("transform", `translate(${x} ${y})`);
     answer.dataset.output = out;
-    shares.textContent = filled(words.shares, { shares: weights.map((w, i) => `${i + 1}: ${w.toFixed(3)}`).join("  ") });
 
     const effective = attnbook.effectiveKeys(weights);
+    answer.dataset.effective = effective;
     const order = hours.map((_, i) => i).sort((a, b) => weights[b] - weights[a]);
+    const [most, next] = order.map((i) => weights[i]);
     const percent = (w) => (100 * w).toFixed(0);
     const fields = {
       first: order[0] + 1, second: order[1] + 1, effective: effective.toFixed(1),
-      radius: Math.hypot(...out).toFixed(2), share: percent(weights[order[0]]), hour, hand: time.toFixed(1),
+      radius: Math.hypot(...out).toFixed(2), share: percent(most), hour, hand: time.toFixed(1),
     };
-    if (length > 1) return ["longer", { ...fields, length: length.toFixed(1), share: percent(weights[hour - 1]) }];
+    if (long) return ["longer", { ...fields, length: length.toFixed(1), share: percent(weights[hour - 1]) }];
     if (effective < 1.2) return ["choice", fields];
-    if (weights[order[0]] + weights[order[1]] > 0.9)
-      return ["between", { ...fields, share: percent(weights[order[0]] + weights[order[1]]) }];
+    if (most + next > 0.9) return ["between", { ...fields, share: percent(most + next) }];
     return [effective < 11.5 ? "spread" : "average", fields];
   };
 });

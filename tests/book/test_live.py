@@ -1,0 +1,70 @@
+"""What figures compute in the browser is what the package computes: asked of Node, in one go."""
+
+import json
+import os
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+from attnbook import effective_keys, scaled_dot_product_attention, softmax
+from course.chapters import ROOT
+
+NODE = shutil.which("node") or shutil.which("nodejs")
+CORE = ROOT / "book/live/core.js"
+ASK = """
+const attnbook = require(process.argv[1]);
+const given = JSON.parse(require("fs").readFileSync(0), (_, x) => (x === "-inf" ? -Infinity : x));
+console.log(JSON.stringify(given.map(([name, ...rest]) => attnbook[name](...rest))));
+"""
+
+
+def ask(*calls):
+    """Return what functions of the core give."""
+    if NODE is None:
+        assert "CI" not in os.environ, "CI needs Node"
+        pytest.skip("Node is not here: install it to test what figures compute")
+    done = subprocess.run(
+        [NODE, "-e", ASK, CORE], input=json.dumps(calls), capture_output=True, text=True, check=True
+    )
+    return json.loads(done.stdout)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+def test_softmax(rng):
+    rows = [*(10.0 ** rng.uniform(-2, 3) * rng.standard_normal((50, 7))), np.array([1000.0, 999])]
+    for row, shown in zip(rows, ask(*(["softmax", list(row)] for row in rows)), strict=True):
+        np.testing.assert_allclose(shown, softmax(row), rtol=1e-12, atol=1e-300)
+    assert ask(["softmax", ["-inf", "-inf"]]) == [[0, 0]]
+
+
+@pytest.mark.parametrize("scale", [None, 0.1, 20])
+def test_attention(rng, scale):
+    for d_k in (1, 3, 64):
+        query, key, value = (rng.standard_normal(s) for s in [(4, d_k), (6, d_k), (6, 2)])
+        mask = rng.random((4, 6)) < 0.6
+        mask[2] = False
+        options = {"mask": mask.tolist()} | ({"scale": scale} if scale else {})
+        [shown] = ask(["attention", query.tolist(), key.tolist(), value.tolist(), options])
+        output, weights = scaled_dot_product_attention(query, key, value, mask, scale=scale)
+        np.testing.assert_allclose(shown["output"], output, atol=1e-12)
+        np.testing.assert_allclose(shown["weights"], weights, atol=1e-12)
+
+
+def test_effective_keys(rng):
+    weights = [*softmax(3 * rng.standard_normal((20, 9))), np.eye(3)[1]]
+    shown = ask(*(["effectiveKeys", list(row)] for row in weights))
+    np.testing.assert_allclose(shown, [effective_keys(row) for row in weights], rtol=1e-12)
+
+
+def test_rotary_turns_each_pair_by_its_position(rng):
+    x, position = rng.standard_normal(8), 37
+    angles = position * 10000.0 ** (-np.arange(4) / 4)
+    pairs = (x[::2] + 1j * x[1::2]) * np.exp(1j * angles)
+    shown = ask(["rotary", list(x), position])[0]
+    np.testing.assert_allclose(np.array(shown[::2]) + 1j * np.array(shown[1::2]), pairs, atol=1e-12)

@@ -1,0 +1,274 @@
+"""Figures that are touched: anybody can use and read them, and their numbers are attnbook's."""
+
+import gzip
+from importlib.resources import files
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+from bs4 import BeautifulSoup
+
+from attnbook import effective_keys, scaled_dot_product_attention
+from course.chapters import ROOT
+
+SITE = ROOT / "_build" / "html"
+LIVE = ROOT / "book/live"
+NAMES = sorted(path.name for path in LIVE.iterdir() if path.is_dir())
+AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+SHOWN = [
+    (figure["data-live"], path.relative_to(SITE).as_posix())
+    for path in sorted(SITE.glob("book/*.html"))
+    for figure in BeautifulSoup(path.read_bytes(), "html.parser").select("[data-live]")
+]
+every_figure = pytest.mark.parametrize(("name", "page_of"), SHOWN)
+KIB = 1024
+
+
+def test_every_figure_is_shown():
+    assert {name for name, _ in SHOWN} == set(NAMES) != set()
+
+
+@pytest.fixture
+def open_figure(chromium, address):
+    """Return a function that opens a figure's page and returns both, the figure in sight."""
+    contexts = []
+
+    def open_figure(name, page_of, asked="", *, width=1280, theme="light", **options):
+        about = {"viewport": {"width": width, "height": 900}, "color_scheme": theme, **options}
+        contexts.append(chromium.new_context(**about))
+        page = contexts[-1].new_page()
+        page.troubles = []
+        page.on("pageerror", lambda error: page.troubles.append(str(error)))
+        page.on(
+            "request",
+            lambda request: (
+                page.troubles.append(request.url)
+                if urlsplit(request.url).netloc not in ("", urlsplit(address).netloc)
+                else None
+            ),
+        )
+        page.goto(f"{address}/{page_of}{asked}")
+        figure = page.locator(f"[data-live={name}]")
+        figure.scroll_into_view_if_needed()
+        return page, figure
+
+    yield open_figure
+    for context in contexts:
+        context.close()
+
+
+def said(figure):
+    figure.page.wait_for_timeout(250)  # it is told once the hand rests
+    return figure.locator(".live-said").inner_text()
+
+
+def controls(figure):
+    """Return what is seen of a figure's controls, but the reset."""
+    return figure.locator(".live-controls :is(input, select)").all()
+
+
+def use(control):
+    """Change a control by the keyboard alone."""
+    control.focus()
+    kind = control.evaluate("e => e.type")
+    control.press({"checkbox": "Space", "range": "ArrowRight"}.get(kind, "ArrowDown"))
+
+
+VALUES = (
+    "e => [...e.querySelectorAll('[name]')].map((i) => i.type === 'checkbox' ? i.checked : i.value)"
+)
+
+
+@every_figure
+def test_it_is_used_by_keyboard_reset_and_linked_to(open_figure, name, page_of):
+    page, figure = open_figure(name, page_of)
+    first, words = figure.evaluate(VALUES), said(figure)
+    assert figure.locator(".live-try").inner_text()
+    assert words
+    assert "{" not in words
+    assert "undefined" not in words
+    for control in controls(figure):
+        before = figure.evaluate(VALUES)
+        use(control)
+        assert figure.evaluate(VALUES) != before
+        assert "{" not in said(figure)
+    changed, told, address = figure.evaluate(VALUES), said(figure), page.url
+    assert told != words
+    assert f"{name}." in address
+    _, again = open_figure(name, page_of, "?" + urlsplit(address).query)
+    assert again.evaluate(VALUES) == changed
+    assert said(again) == told
+    figure.locator(".live-reset").press("Enter")
+    assert said(figure) == words
+    assert figure.evaluate(VALUES) == first
+    assert f"{name}." not in page.url
+    assert page.troubles == []
+
+
+@every_figure
+def test_an_address_that_makes_no_sense_does_no_harm(open_figure, name, page_of):
+    keys = BeautifulSoup((SITE / page_of).read_bytes(), "html.parser").select(
+        f"[data-live={name}] [name]"
+    )
+    asked = "&".join(f"{name}.{key['name']}=nonsense" for key in keys)
+    page, figure = open_figure(name, page_of, f"?{asked}")
+    assert "NaN" not in said(figure)
+    assert page.troubles == []
+
+
+@every_figure
+@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark")])
+def test_nothing_moves_nothing_is_cut_and_axe_finds_nothing(
+    open_figure, name, page_of, width, theme
+):
+    page, figure = open_figure(name, page_of, width=width, theme=theme)
+    for control in controls(figure):
+        use(control)
+    said(figure)
+    shifts = page.evaluate(
+        """async () => { let sum = 0;
+        new PerformanceObserver((list) => list.getEntries().forEach((e) => { sum += e.value; }))
+          .observe({type: "layout-shift", buffered: true});
+        await new Promise((r) => setTimeout(r, 200)); return sum; }"""
+    )
+    assert shifts < 0.001
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    small = figure.evaluate(
+        """e => [...e.querySelectorAll("button, input:not([type=hidden]), select")]
+        .map((i) => i.getBoundingClientRect())
+        .filter((box) => box.height < 24 || box.width < 24).length"""
+    )
+    assert small == 0
+    page.evaluate(AXE)
+    found = page.evaluate(
+        "async (where) => (await axe.run(where, {resultTypes: ['violations']})).violations",
+        f"[data-live={name}]",
+    )
+    assert [(rule["id"], rule["nodes"][0]["html"][:200]) for rule in found] == []
+
+
+@every_figure
+def test_without_scripts_and_on_paper_the_picture_is_there(open_figure, name, page_of):
+    _, figure = open_figure(name, page_of, java_script_enabled=False)
+    picture, panel = figure.locator("img.on-light"), figure.locator(".live-controls")
+    assert picture.is_visible()
+    assert picture.bounding_box()["width"] > 300
+    assert not panel.is_visible()
+    page, figure = open_figure(name, page_of)
+    assert panel.count() == 1
+    assert not figure.locator("img").first.is_visible()
+    page.emulate_media(media="print")
+    assert figure.locator("img.on-light").is_visible()
+    assert not figure.locator(".live-controls").is_visible()
+    assert not figure.locator("svg").first.is_visible()
+
+
+@every_figure
+def test_a_drag_answers_within_a_frame_of_a_slow_machine(open_figure, name, page_of):
+    page, figure = open_figure(name, page_of)
+    page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": 4})
+    took = figure.evaluate(
+        """async (e) => {
+        const input = e.querySelector("input[type=range]") ?? e.querySelector("[name]"), took = [];
+        for (let i = 0; i < 40; i++) {
+          input.value = input.type === "range"
+            ? +input.min + (i % 20) / 20 * (input.max - input.min)
+            : input.options[i % input.options.length].value;
+          let start;
+          requestAnimationFrame(() => { start = performance.now(); });
+          input.dispatchEvent(new Event("input", {bubbles: true}));
+          await new Promise((done) => requestAnimationFrame(() => {
+            e.getBoundingClientRect();  // what was drawn is laid out
+            took.push(performance.now() - start);
+            done();
+          }));
+        }
+        return took; }"""
+    )
+    assert np.median(took) < 16
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_is_small(name):
+    shared = [LIVE / part for part in ("core.js", "frame.js", "frame.css")]
+    own = [LIVE / name / f"figure.{kind}" for kind in ("js", "css", "toml")]
+    packed = sum(len(gzip.compress(path.read_bytes())) for path in shared + own)
+    assert packed <= 12 * KIB
+
+
+def test_nothing_moves_by_itself():
+    for path in LIVE.rglob("*.css"):
+        text = path.read_text(encoding="utf-8")
+        assert "animation" not in text
+        assert "transition" not in text
+
+
+# ---- The numbers ---------------------------------------------------------------------------
+
+# Set the inputs of a figure in one go, and read what is drawn.
+TRY = """async ([name, settings, read]) => {
+  const figure = document.querySelector(`[data-live="${name}"]`), found = [];
+  const reader = new Function("e", `return ${read}`);
+  for (const setting of settings) {
+    for (const [key, value] of Object.entries(setting)) {
+      const input = figure.querySelector(`[name="${key}"]`);
+      if (input.type === "checkbox") input.checked = value; else input.value = value;
+      input.dispatchEvent(new Event("input", {bubbles: true}));
+    }
+    await new Promise(requestAnimationFrame);
+    found.push(reader(figure));
+  }
+  return found;
+}"""
+
+
+def tried(page, name, settings, read):
+    return page.evaluate(TRY, [name, settings, read])
+
+
+def on_clock(hour):
+    return np.stack([np.sin(hour * np.pi / 6), np.cos(hour * np.pi / 6)], axis=-1)
+
+
+def test_the_clock_shows_what_attnbook_computes(open_figure):
+    rng = np.random.default_rng(0)
+    page, _ = open_figure("clock", "book/index.html")
+    settings = [
+        {
+            "hand": round(rng.uniform(0.5, 12.5), 1),
+            "temperature": round(rng.uniform(0.02, 3), 2),
+            "hour": int(rng.integers(1, 13)),
+            "length": round(rng.uniform(1, 4), 1),
+        }
+        for _ in range(200)
+    ]
+    read = """{weights: [...e.querySelectorAll(".dot")].map((dot) => +dot.dataset.weight),
+      radii: [...e.querySelectorAll(".dot")].map((dot) => +dot.getAttribute("r")),
+      output: e.querySelector(".answer").dataset.output.split(",").map(Number),
+      place: e.querySelector(".answer").getAttribute("transform"),
+      effective: +e.querySelector(".answer").dataset.effective}"""
+    hours = on_clock(np.arange(1, 13))
+    for setting, shown in zip(settings, tried(page, "clock", settings, read), strict=True):
+        keys = hours * np.where(np.arange(1, 13) == setting["hour"], setting["length"], 1)[:, None]
+        output, weights = scaled_dot_product_attention(
+            on_clock(np.array([setting["hand"]])), keys, hours, scale=1 / setting["temperature"]
+        )
+        np.testing.assert_allclose(shown["weights"], weights[0], atol=1e-6)
+        np.testing.assert_allclose(shown["radii"], np.sqrt(6 + 700 * weights[0]), atol=1e-6)
+        np.testing.assert_allclose(shown["output"], output[0], atol=1e-6)
+        x, y = map(float, shown["place"].removeprefix("translate(").rstrip(")").split())
+        np.testing.assert_allclose([x, -y], 100 * output[0], atol=1e-4)
+        assert shown["effective"] == pytest.approx(effective_keys(weights)[0], abs=1e-6)
+
+
+def test_the_hand_of_the_clock_is_dragged(open_figure):
+    page, figure = open_figure("clock", "book/index.html")
+    box = figure.locator("svg").bounding_box()
+    middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(*middle)
+    page.mouse.down()
+    page.mouse.move(middle[0] - 80, middle[1], steps=4)
+    page.mouse.up()
+    assert said(figure)
+    assert figure.locator("[name=hand]").input_value() == "9"
+    assert "clock.hand=9" in page.url

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from bs4 import BeautifulSoup
 
-from attnbook import effective_keys, scaled_dot_product_attention
+from attnbook import effective_keys, scaled_dot_product_attention, sinusoidal_encoding
 from course.chapters import ROOT
 
 SITE = ROOT / "_build" / "html"
@@ -272,3 +272,35 @@ def test_the_hand_of_the_clock_is_dragged(open_figure):
     assert said(figure)
     assert figure.locator("[name=hand]").input_value() == "9"
     assert "clock.hand=9" in page.url
+
+
+def test_clocks_of_a_position_show_the_encoding_and_its_dot_product(open_figure):
+    page, _ = open_figure("positions", "book/05-sinusoidal-encoding.html")
+    rng = np.random.default_rng(0)
+    settings = [
+        {
+            "position": int(rng.integers(0, 201)),
+            "offset": int(rng.integers(0, 65)),
+            "base": str(rng.choice([4, 100, 10000])),
+            "columns": str(rng.choice([8, 16, 24])),
+        }
+        for _ in range(200)
+    ]
+    read = """{hands: ["here", "there"].map((name) => [...e.querySelectorAll(`line.${name}`)].map((hand) =>
+        ["x1", "y1", "x2", "y2"].map((end) => +hand.getAttribute(end)))),
+      curve: e.querySelector(".curve").getAttribute("d").slice(1).split("L").map((at) => +at.split(" ")[1]),
+      dot: ["cx", "cy"].map((at) => +e.querySelector(".dot").getAttribute(at)),
+      product: +e.querySelector(".dot").dataset.product}"""
+    for setting, shown in zip(settings, tried(page, "positions", settings, read), strict=True):
+        d_model, base = int(setting["columns"]), float(setting["base"])
+        table = sinusoidal_encoding(300, d_model, base=base)
+        rows = table[[setting["position"], setting["position"] + setting["offset"]]]
+        ends = np.array(shown["hands"])
+        hands = (ends[..., 2:] - ends[..., :2]) * [1, -1] / 28  # to the right, and up
+        np.testing.assert_allclose(hands.reshape(2, -1), rows, atol=1e-6)
+        assert shown["product"] == pytest.approx(rows[0] @ rows[1], abs=1e-6)
+        products = table[:65] @ table[0] / (d_model / 2)
+        heights = np.array(shown["curve"])
+        scale = (heights[0] - heights[1]) / (products[0] - products[1])
+        np.testing.assert_allclose(heights - heights[0], scale * (products - 1), atol=1e-6)
+        assert shown["dot"][1] == pytest.approx(heights[setting["offset"]], abs=1e-6)

@@ -1,0 +1,58 @@
+// Two positions on the clocks of the sinusoidal encoding, and the dot product of their rows.
+"use strict";
+
+live("positions", ({ stage, words, set }) => {
+  const most = 64, left = 40, right = 470, top = 234, bottom = 306;
+  const picture = drawn("svg", { viewBox: "0 0 480 330", role: "img", "aria-label": words.label });
+  const clocks = drawn("g"), curve = drawn("path", { class: "curve" }), dot = drawn("circle", { class: "dot", r: 7 });
+  const across = (k) => left + (right - left) * k / most;
+  const up = (share) => bottom - (bottom - top) * (share + 0.75) / 1.75;
+  const plot = drawn("g", { class: "plot" },
+    drawn("rect", { class: "back", x: left, y: top - 10, width: right - left, height: bottom - top + 20 }),
+    drawn("path", { class: "axis", d: `M${left} ${top}V${bottom}H${right}M${left} ${up(0)}H${right}` }),
+    curve, dot);
+  picture.append(clocks, plot,
+    drawn("text", { x: (left + right) / 2, y: 326 }, words.axis),
+    drawn("text", { x: left, y: 322 }, "0"), drawn("text", { x: right - 10, y: 322 }, String(most)),
+    drawn("text", { transform: `translate(16 ${(top + bottom) / 2}) rotate(-90)` }, words.dot));
+  const legend = ["here", "there"].map((name, i) => drawn("text", { class: name, x: 160 + 170 * i, y: 218 }));
+  picture.append(...legend);
+  stage.append(picture);
+  dragged(plot, (x) => set({ offset: Math.round((x - left) / (right - left) * most) }));
+
+  const encode = (position, speeds) => speeds.map((w) => [Math.sin(position * w), Math.cos(position * w)]);
+  const product = (a, b) => a.reduce((sum, pair, i) => sum + attnbook.dot(pair, b[i]), 0);
+
+  return ({ position, offset, base, columns }) => {
+    const count = columns / 2, perRow = count > 8 ? 6 : 4, width = 480 / perRow;
+    const speeds = Array.from({ length: count }, (_, i) => base ** (-i / count));
+    const here = encode(position, speeds), there = encode(position + offset, speeds);
+    clocks.replaceChildren(...speeds.flatMap((speed, i) => {
+      const x = width * (i % perRow + 0.5), y = count > perRow ? 38 + 100 * Math.floor(i / perRow) : 88;
+      const hand = (name, [sine, cosine]) => drawn("line",
+        { class: name, x1: x, y1: y, x2: x + 28 * sine, y2: y - 28 * cosine });
+      return [drawn("circle", { class: "rim", cx: x, cy: y, r: 33 }), hand("there", there[i]), hand("here", here[i]),
+        drawn("text", { x, y: y + 51 }, filled(i ? "{n}" : words.wavelength, { n: rounded(2 * Math.PI / speed) }))];
+    }));
+    legend.forEach((text, i) => { text.textContent = filled(words.position, { n: position + i * offset }); });
+    const start = encode(0, speeds);
+    const shares = Array.from({ length: most + 1 }, (_, k) => product(start, encode(k, speeds)) / count);
+    curve.setAttribute("d", "M" + shares.map((share, k) => `${across(k)} ${up(share)}`).join("L"));
+    const alike = product(here, there);
+    dot.setAttribute("cx", across(offset));
+    dot.setAttribute("cy", up(alike / count));
+    dot.dataset.product = alike;
+
+    const fields = {
+      p: position, q: position + offset, k: offset, dot: alike.toFixed(2), most: count,
+      turns: (offset / (2 * Math.PI)).toFixed(1), slow: rounded(offset * speeds.at(-1) * 180 / Math.PI),
+    };
+    if (offset === 0) return ["same", fields];
+    if (base < 100 && alike > 0.7 * count) return ["mistaken", fields];
+    return [position ? "moved" : "apart", fields];
+  };
+
+  function rounded(x) {
+    return x >= 10 ? Math.round(x).toLocaleString("en") : x.toFixed(x < 1 ? 2 : 1);
+  }
+});

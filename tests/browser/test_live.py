@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 from bs4 import BeautifulSoup
 
-from attnbook import effective_keys, scaled_dot_product_attention, sinusoidal_encoding
+from attnbook import (
+    effective_keys,
+    merge_heads,
+    scaled_dot_product_attention,
+    sinusoidal_encoding,
+    split_heads,
+)
 from course.chapters import ROOT
 
 SITE = ROOT / "_build" / "html"
@@ -286,9 +292,10 @@ def test_clocks_of_a_position_show_the_encoding_and_its_dot_product(open_figure)
         }
         for _ in range(200)
     ]
-    read = """{hands: ["here", "there"].map((name) => [...e.querySelectorAll(`line.${name}`)].map((hand) =>
-        ["x1", "y1", "x2", "y2"].map((end) => +hand.getAttribute(end)))),
-      curve: e.querySelector(".curve").getAttribute("d").slice(1).split("L").map((at) => +at.split(" ")[1]),
+    read = """{hands: ["here", "there"].map((name) => [...e.querySelectorAll(`line.${name}`)]
+        .map((hand) => ["x1", "y1", "x2", "y2"].map((end) => +hand.getAttribute(end)))),
+      curve: e.querySelector(".curve").getAttribute("d").slice(1).split("L")
+        .map((at) => +at.split(" ")[1]),
       dot: ["cx", "cy"].map((at) => +e.querySelector(".dot").getAttribute(at)),
       product: +e.querySelector(".dot").dataset.product}"""
     for setting, shown in zip(settings, tried(page, "positions", settings, read), strict=True):
@@ -304,3 +311,60 @@ def test_clocks_of_a_position_show_the_encoding_and_its_dot_product(open_figure)
         scale = (heights[0] - heights[1]) / (products[0] - products[1])
         np.testing.assert_allclose(heights - heights[0], scale * (products - 1), atol=1e-6)
         assert shown["dot"][1] == pytest.approx(heights[setting["offset"]], abs=1e-6)
+
+
+def five_tests(split, merge):
+    """Return which properties of a right split and merge hold, for 4 tokens of 3 heads of 2."""
+    x = np.arange(24.0).reshape(4, 6)
+    own = np.arange(6) // 2 == np.arange(3)[:, None]  # (heads, columns)
+
+    def moves(given, mix):
+        return merge(mix(split(x + given))) != merge(mix(split(x)))
+
+    def running(heads):
+        return heads.cumsum(axis=-2)
+
+    def total(heads):
+        return np.broadcast_to(heads.sum(axis=-2, keepdims=True), heads.shape)
+
+    def later(t):
+        return np.arange(4)[:, None] >= t
+
+    tokens, heads = np.eye(4)[..., None], range(3)  # of tokens: (which, token, 1)
+    return {
+        "slice": all(
+            np.array_equal(moves(tokens[t] * own[g], running), later(t) & own[g])
+            for t in range(4)
+            for g in heads
+        ),
+        "own": all(not np.delete(split(x + own[g]) != split(x), g, axis=0).any() for g in heads),
+        "reaches": all(moves(1.0 * t, total).any(axis=-1).all() for t in tokens),
+        "trip": np.array_equal(merge(split(x)), x),
+        "leak": all(not (moves(1.0 * tokens[t], running) & ~later(t)).any() for t in range(4)),
+    }
+
+
+def test_where_each_number_goes_and_which_tests_see_it(open_figure):
+    page, _ = open_figure("numbers", "book/04-multi-head.html")
+    ways = {
+        "split": {"right": lambda x: split_heads(x, 3), "wrong": lambda x: x.reshape(3, 4, 2)},
+        "merge": {"right": merge_heads, "wrong": lambda heads: heads.reshape(4, 6)},
+    }
+    settings = [
+        {"number": number, "split": split, "merge": merge}
+        for split in ways["split"]
+        for merge in ways["merge"]
+        for number in range(24)
+    ]
+    read = """{cells: [...e.querySelectorAll(".cell")].map((cell) => +cell.textContent),
+      followed: [...e.querySelectorAll(".cell")].flatMap((cell, at) =>
+        cell.matches(".followed") ? [at] : []),
+      lamps: Object.fromEntries([...e.querySelectorAll(".lamp")].map((lamp) =>
+        [lamp.dataset.test, lamp.textContent.startsWith("✓")]))}"""
+    x = np.arange(24.0).reshape(4, 6)
+    for setting, shown in zip(settings, tried(page, "numbers", settings, read), strict=True):
+        split, merge = (ways[step][setting[step]] for step in ("split", "merge"))
+        cells = np.concatenate([x.ravel(), split(x).ravel(), merge(split(x)).ravel()])
+        assert shown["cells"] == cells.tolist()
+        assert shown["followed"] == np.flatnonzero(cells == setting["number"]).tolist()
+        assert shown["lamps"] == five_tests(split, merge)

@@ -1,0 +1,121 @@
+// Four tokens of six numbers are split into three heads and merged; five tests look for mistakes.
+"use strict";
+
+live("numbers", ({ stage, words, set }) => {
+  const [tokens, heads, size] = [4, 3, 2], columns = heads * size, count = tokens * columns;
+  const all = Array.from({ length: count }, (_, i) => i);
+  const head = (n) => Math.floor(n % columns / size), token = (n) => Math.floor(n / columns);
+  // What stands at each place of (heads, tokens, size), read row by row, as a place in (tokens, columns).
+  const right = all.map((at) => {
+    const [g, t, i] = [Math.floor(at / (tokens * size)), Math.floor(at / size) % tokens, at % size];
+    return t * columns + g * size + i;
+  });
+  const split = (x, how) => (how === "right" ? right.map((from) => x[from]) : [...x]);
+  const merge = (x, how) => {
+    const merged = [...x];
+    if (how === "right") right.forEach((to, from) => { merged[to] = x[from]; });
+    return merged;
+  };
+  // Stand-ins for attention, in each head apart: a running sum is causal, a sum over all is not.
+  const running = (x) => {
+    const sums = [...x];
+    for (let at = 0; at < count; at++) if (Math.floor(at / size) % tokens) sums[at] += sums[at - size];
+    return sums;
+  };
+  const total = (x) => {
+    const sums = running(x);
+    return all.map((at) => sums[at - at % (tokens * size) + (tokens - 1) * size + at % size]);
+  };
+  // Which of the numbers that come out move when some that go in do.
+  const moved = (x, through) => {
+    const before = through(all.map(() => 0)), after = through(x);
+    return all.map((at) => before[at] !== after[at]);
+  };
+  const some = (test) => all.map((n) => (test(n) ? n + 1 : 0));
+
+  function tests(way) {
+    const through = (mix) => (x) => merge(mix(split(x, way.split)), way.merge);
+    const gs = [0, 1, 2], ts = [0, 1, 2, 3];
+    return {
+      slice: gs.every((g) => ts.every((t) => {
+        const out = moved(some((n) => head(n) === g && token(n) === t), through(running));
+        return all.every((n) => out[n] === (head(n) === g && token(n) >= t));
+      })),
+      own: gs.every((g) => {
+        const out = moved(some((n) => head(n) === g), (x) => split(x, way.split));
+        return all.every((at) => !out[at] || Math.floor(at / (tokens * size)) === g);
+      }),
+      reaches: ts.every((t) => {
+        const out = moved(some((n) => token(n) === t), through(total));
+        return ts.every((u) => all.some((n) => token(n) === u && out[n]));
+      }),
+      trip: all.every((n) => merge(split(all, way.split), way.merge)[n] === n),
+      leak: ts.every((t) => {
+        const out = moved(some((n) => token(n) === t), through(running));
+        return all.every((n) => !out[n] || token(n) >= t);
+      }),
+    };
+  }
+
+  const narrow = matchMedia("(max-width: 48rem)");
+  let cells, lamps, shown;
+  function lay() {
+    const tall = narrow.matches, [w, h] = [26, 26];
+    const picture = drawn("svg", { viewBox: tall ? "0 0 300 456" : "0 0 560 190", role: "img", "aria-label": words.label });
+    const corner = (place) => (tall ? { x: [72, 40, 72][place], y: [22, 152, 282][place] }
+      : { x: [0, 182, 404][place], y: 30 });
+    cells = [0, 1, 2].map((place) => all.map((at) => {
+      const { x, y } = corner(place), g = Math.floor(at / (tokens * size));
+      const [across, down] = place === 1
+        ? [(g * size + at % size) * w + g * 18, Math.floor(at / size) % tokens * h]
+        : [at % columns * w, token(at) * h];
+      const cell = drawn("g", { transform: `translate(${x + across} ${y + down})` },
+        drawn("rect", { width: w, height: h }), drawn("text", { x: w / 2, y: h / 2 + 1 }));
+      const follow = () => set({ number: cell.dataset.number });
+      cell.addEventListener("click", follow);
+      cell.addEventListener("pointerenter", (event) => event.pointerType === "mouse" && follow());
+      return cell;
+    }));
+    ["x", "heads", "merged"].forEach((name, place) => {
+      const { x, y } = corner(place), across = place === 1 ? 96 : 78;
+      picture.append(drawn("text", { x: x + across, y: y - 13 }, words[name]), ...cells[place]);
+    });
+    lamps = ["slice", "own", "reaches", "trip", "leak"].map((name, i) => drawn("text", {
+      class: "lamp", "data-test": name, x: tall ? [10, 160][i % 2] : [0, 124, 232, 350, 462][i],
+      y: tall ? 400 + 22 * Math.floor(i / 2) : 166,
+    }));
+    picture.append(...lamps);
+    stage.querySelector("svg")?.remove();
+    stage.append(picture);
+  }
+  lay();
+  narrow.addEventListener("change", () => { lay(); draw(shown); });
+
+  function draw(state) {
+    shown = state;
+    const inside = split(all, state.split), out = merge(inside, state.merge);
+    [all, inside, out].forEach((numbers, place) => numbers.forEach((n, at) => {
+      const cell = cells[place][at];
+      cell.setAttribute("class", `cell head-${head(n)}${n === state.number ? " followed" : ""}`);
+      cell.dataset.number = n;
+      cell.lastChild.textContent = n;
+    }));
+    const passes = tests(state);
+    for (const lamp of lamps) {
+      const good = passes[lamp.dataset.test];
+      lamp.textContent = `${good ? "✓" : "✗"} ${words[lamp.dataset.test]}`;
+      lamp.setAttribute("class", `lamp ${good ? "passes" : "caught"}`);
+    }
+    const red = Object.keys(passes).filter((name) => !passes[name]).map((name) => words[name]);
+    const caught = red.length > 1
+      ? filled(words.and, { all: red.slice(0, -1).join(", "), last: red.at(-1) }) : red[0] ?? words.none;
+    const n = state.number, at = inside.indexOf(n);
+    const fields = {
+      n, token: token(n), head: head(n), found: Math.floor(at / (tokens * size)),
+      row: Math.floor(at / size) % tokens, place: out.indexOf(n), caught,
+    };
+    const wrong = [state.split, state.merge].map((how) => how === "wrong");
+    return [wrong[0] ? (wrong[1] ? "both" : "split") : wrong[1] ? "merge" : "right", fields];
+  }
+  return draw;
+});

@@ -6,6 +6,7 @@ figures need.
 """
 
 import json
+import runpy
 import tomllib
 from html import escape
 from pathlib import Path
@@ -107,6 +108,17 @@ def link(app, page, template, context, doctree):
             add(target.name, **({"loading_method": "defer"} if kind == "js" else {}))
 
 
+def write_data(app, exception):
+    """Write what figures show that is too large to stand in a page."""
+    if exception or app.builder.name != "html":
+        return
+    for module in LIVE.glob("*/data.py"):
+        given = json.dumps(runpy.run_path(str(module))["data"](), ensure_ascii=False)
+        name = module.parent.name
+        script = f"(window.liveData ??= {{}})[{name!r}] = {given};\n"
+        Path(app.outdir, "_static", f"live-{name}-data.js").write_text(script, encoding="utf-8")
+
+
 def setup(app):
     app.add_node(
         live_figure,
@@ -118,4 +130,5 @@ def setup(app):
     app.add_node(live_stage, html=(writing('<div class="live-stage">\n'), writing("</div>\n")))
     app.add_post_transform(MarkFigures)
     app.connect("html-page-context", link)
+    app.connect("build-finished", write_data)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

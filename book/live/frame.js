@@ -69,6 +69,20 @@ function live(name, start) {
   }
 }
 
+// Call back with a figure's data, which are asked for when it comes near the screen.
+const home = document.currentScript?.src;
+function withData(name, start) {
+  const near = new IntersectionObserver((seen) => {
+    if (!seen.some((each) => each.isIntersecting)) return;
+    near.disconnect();
+    const script = document.createElement("script");
+    script.src = new URL(`live-${name}-data.js`, home);
+    script.addEventListener("load", () => start(window.liveData[name]));
+    document.head.append(script);
+  }, { rootMargin: "800px" });
+  document.querySelectorAll(`[data-live="${name}"]`).forEach((place) => near.observe(place));
+}
+
 // Hand on where a picture is pressed or dragged, by mouse, finger or pen, in its own coordinates.
 function dragged(picture, move) {
   const at = (event) => {

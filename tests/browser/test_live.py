@@ -11,8 +11,10 @@ from bs4 import BeautifulSoup
 from attnbook import (
     effective_keys,
     merge_heads,
+    pretrained,
     scaled_dot_product_attention,
     sinusoidal_encoding,
+    softmax,
     split_heads,
 )
 from course.chapters import ROOT
@@ -56,6 +58,8 @@ def open_figure(chromium, address):
         page.goto(f"{address}/{page_of}{asked}")
         figure = page.locator(f"[data-live={name}]")
         figure.scroll_into_view_if_needed()
+        if options.get("java_script_enabled", True):
+            page.wait_for_selector(f"[data-live={name}].ready")
         return page, figure
 
     yield open_figure
@@ -70,7 +74,7 @@ def said(figure):
 
 def controls(figure):
     """Return what is seen of a figure's controls, but the reset."""
-    return figure.locator(".live-controls :is(input, select)").all()
+    return figure.locator(".live-controls label > *:not(span, output)").all()
 
 
 def use(control):
@@ -368,3 +372,94 @@ def test_where_each_number_goes_and_which_tests_see_it(open_figure):
         assert shown["cells"] == cells.tolist()
         assert shown["followed"] == np.flatnonzero(cells == setting["number"]).tolist()
         assert shown["lamps"] == five_tests(split, merge)
+
+
+def test_words_are_marked_with_the_recorded_weights(open_figure):
+    page, _ = open_figure("heads", "book/01-why-attention.html")
+    rng, sentences = np.random.default_rng(0), pretrained.sentences()
+    settings = []
+    for _ in range(200):
+        number = int(rng.integers(len(sentences)))
+        settings.append(
+            {
+                "sentence": str(number),
+                "word": int(rng.integers(len(pretrained.tokens(sentences[number])))),
+                "layer": int(rng.choice([0, 1, 2, 3, 3, 3, 4, 5])),
+                "head": int(rng.integers(12)),
+                "measure": str(rng.choice(["weight", "norm"])),
+            }
+        )
+    read = """{shares: [...e.querySelectorAll(".word")].map((word) => +word.dataset.share),
+      words: [...e.querySelectorAll(".word")].map((word) => word.textContent),
+      arcs: [...e.querySelectorAll(".arc")].map((arc) => +arc.getAttribute("stroke-width")),
+      grid: [...e.querySelectorAll(".grid i")].map((cell) =>
+        +cell.style.getPropertyValue("--most"))}"""
+    for setting, shown in zip(settings, tried(page, "heads", settings, read), strict=True):
+        sentence, word = sentences[int(setting["sentence"])], setting["word"]
+        weights = pretrained.recorded_weights(sentence)
+        layer, head = setting["layer"], setting["head"]
+        expected = weights[layer, head, word]
+        if setting["measure"] == "norm" and (layer == 3 or (layer, head) in [(0, 2), (1, 8)]):
+            about = pretrained.head_projections(layer, head)
+            values = pretrained.hidden_states(sentence, layer) @ about.w_v + about.b_v
+            expected = expected * np.linalg.norm(values, axis=-1)
+            expected /= expected.sum()
+        percents = np.rint(100 * expected)
+        assert shown["words"] == list(pretrained.tokens(sentence))
+        assert shown["shares"] == percents.tolist()
+        others = np.delete(percents, word)
+        np.testing.assert_allclose(shown["arcs"], others[others >= 2] / 9, atol=1e-6)
+        most = np.rint(100 * weights[:, :, word].max(axis=-1)).ravel()
+        assert shown["grid"] == most.tolist()
+
+
+def hidden_by(x, seen, way):
+    """Attend with a mask that is applied in one of three ways."""
+    if way == "before":
+        return scaled_dot_product_attention(x, x, x, seen)
+    scores = x @ x.T / np.sqrt(2)
+    weights = softmax(scores) * seen if way == "after" else softmax(np.where(seen, scores, -1e9))
+    return weights @ x, weights
+
+
+def test_the_mask_lab_attends_and_leaks_as_numpy_does(open_figure):
+    page, _ = open_figure("masks", "book/02-scaled-dot-product.html")
+    rng = np.random.default_rng(0)
+    x = np.array([[1.0, 1], [0, 1], [2, 0], [1, 0]])
+    settings = [
+        {
+            "wiggle": str(rng.choice(["none", "0", "1", "2", "3"])),
+            "apply": str(rng.choice(["before", "large", "after"])),
+            "start": "own",
+            "mask": "".join(rng.choice(["0", "1"], size=16)),
+        }
+        for _ in range(200)
+    ]
+    read = """{weights: [...e.querySelectorAll(".weight")].map((cell) => +cell.dataset.weight),
+      outputs: [...e.querySelectorAll(".output")].map((row) =>
+        row.dataset.output.split(",").map(Number)),
+      states: [...e.querySelectorAll(".output")].map((row) => row.textContent)}"""
+    for setting, shown in zip(settings, tried(page, "masks", settings, read), strict=True):
+        seen = np.array(list(setting["mask"]), dtype=int).reshape(4, 4) == 1
+        output, weights = hidden_by(x, seen, setting["apply"])
+        np.testing.assert_allclose(shown["weights"], weights.ravel(), atol=1e-6)
+        np.testing.assert_allclose(shown["outputs"], output, atol=1e-6)
+        changed = x.copy()
+        token = None if setting["wiggle"] == "none" else int(setting["wiggle"])
+        if token is not None:
+            changed[token, 0] += 0.5
+        moved = np.abs(hidden_by(changed, seen, setting["apply"])[0] - output).max(axis=-1) > 1e-9
+        expected = [
+            "stays" if not moved[i] else "moves" if i == token or seen[i, token] else "leaks"
+            for i in range(4)
+        ]
+        assert shown["states"] == expected
+
+
+def test_a_cell_of_the_mask_is_pressed_by_keyboard(open_figure):
+    page, figure = open_figure("masks", "book/02-scaled-dot-product.html")
+    cell = figure.get_by_role("button", name="crane may see fish")
+    assert cell.get_attribute("aria-pressed") == "false"
+    cell.press("Enter")
+    assert figure.locator("[name=start]").input_value() == "own"
+    assert cell.get_attribute("aria-pressed") == "true"

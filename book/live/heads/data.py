@@ -1,0 +1,42 @@
+"""The weights of all 72 heads on six sentences, in percent: a character each."""
+
+import numpy as np
+
+from attnbook import pretrained
+
+SHIPPED = [
+    (0, 2),
+    (1, 8),
+    *((3, head) for head in range(12)),
+]  # the heads whose values are known
+
+
+def data():
+    """Return tokens, weights of all heads, and weights times norms of values."""
+    return [
+        {
+            "tokens": pretrained.tokens(sentence),
+            "weights": packed(pretrained.recorded_weights(sentence)),
+            "by_norm": {
+                f"{layer}.{head}": packed(by_norm(sentence, layer, head))
+                for layer, head in SHIPPED
+            },
+        }
+        for sentence in pretrained.sentences()
+    ]
+
+
+def by_norm(sentence, layer, head):
+    """Return each weight times the norm of its value, as a share of the row."""
+    about = pretrained.head_projections(layer, head)
+    values = pretrained.hidden_states(sentence, layer) @ about.w_v + about.b_v
+    pulls = pretrained.recorded_weights(sentence)[layer, head] * np.linalg.norm(
+        values, axis=-1
+    )
+    return pulls / pulls.sum(axis=-1, keepdims=True)
+
+
+def packed(shares):
+    """Write 0 to 93 percent as the characters from ! on, the rest as À to Æ."""
+    percents = np.rint(100 * shares).astype(int).ravel()
+    return "".join(chr(33 + p if p < 94 else 0xC0 + p - 94) for p in percents)

@@ -1,0 +1,88 @@
+// Where each of a trained model's 72 heads looks, from any word of six sentences.
+"use strict";
+
+withData("heads", (sentences) => live("heads", ({ stage, words, set }) => {
+  const percent = (text, at) => {
+    const code = text.charCodeAt(at);
+    return code < 127 ? code - 33 : code - 0xC0 + 94;
+  };
+  const row = (text, n, from, query) =>
+    Array.from({ length: n }, (_, key) => percent(text, (from * n + query) * n + key));
+  const picture = drawn("svg", { role: "img", "aria-label": words.label });
+  const line = made("div", "words"), grid = made("div", "grid");
+  grid.setAttribute("aria-hidden", "true");  // the sliders say the same
+  line.setAttribute("aria-hidden", "true");
+  const title = document.createElement("p");
+  title.textContent = words.heads;
+  const cells = Array.from({ length: 72 }, (_, i) => {
+    const cell = made("i", "");
+    cell.addEventListener("click", () => set({ layer: Math.floor(i / 12), head: i % 12 }));
+    return cell;
+  });
+  grid.append(title, ...cells);
+  stage.append(picture, line, grid);
+  let shown, spans = [];
+
+  function write(number) {
+    shown = number;
+    spans = sentences[number].tokens.map((token, i) => {
+      const span = made("span", "word");
+      span.textContent = token;
+      span.addEventListener("click", () => set({ word: i }));
+      span.addEventListener("pointerenter", (event) => event.pointerType === "mouse" && set({ word: i }));
+      return span;
+    });
+    line.replaceChildren(...spans);
+  }
+
+  function arcs(shares, word) {
+    const frame = stage.getBoundingClientRect();
+    const middle = (span) => {
+      const box = span.getBoundingClientRect();
+      return [box.x + box.width / 2 - frame.x, box.y - frame.y];
+    };
+    const [x, y] = middle(spans[word]);
+    picture.replaceChildren(...shares.flatMap((share, key) => {
+      if (key === word || share < 2) return [];
+      const [to, down] = middle(spans[key]), rise = Math.min(y, down) - 6 - Math.min(34, Math.abs(to - x) / 5);
+      return [drawn("path", { class: "arc", "stroke-width": share / 9, d: `M${x} ${y}C${x} ${rise} ${to} ${rise} ${to} ${down}` })];
+    }));
+  }
+
+  let latest;
+  new ResizeObserver(() => latest && arcs(...latest)).observe(stage);
+
+  return ({ sentence, word: asked, layer, head, measure }) => {
+    if (sentence !== shown) write(sentence);
+    const { tokens, weights, by_norm } = sentences[sentence], n = tokens.length;
+    const word = Math.min(asked, n - 1), known = by_norm[`${layer}.${head}`];
+    const byNorm = measure === "norm" && known;
+    const shares = byNorm ? row(known, n, 0, word) : row(weights, n, layer * 12 + head, word);
+    spans.forEach((span, key) => {
+      span.classList.toggle("asks", key === word);
+      span.dataset.share = shares[key];
+      span.dataset.percent = shares[key] > 4 ? `${shares[key]} %` : "";
+      span.style.background = `color-mix(in srgb, var(--k) ${shares[key] / 2}%, transparent)`;
+    });
+    cells.forEach((cell, i) => {
+      cell.style.setProperty("--most", Math.max(...row(weights, n, i, word)));
+      cell.classList.toggle("chosen", i === layer * 12 + head);
+    });
+    latest = [shares, word];
+    arcs(...latest);
+
+    const order = shares.map((_, i) => i).sort((a, b) => shares[b] - shares[a]);
+    const [first, second] = order;
+    const fields = {
+      layer, head, token: tokens[word], first: tokens[first], second: tokens[second],
+      share: shares[first], rest: shares[second],
+    };
+    if (measure === "norm") return [known ? "norm" : "unknown", fields];
+    if (tokens[first].startsWith("[")) return ["mark", fields];
+    return [{ [word - 1]: "before", [word]: "itself", [word + 1]: "after" }[first] ?? "word", fields];
+  };
+
+  function made(tag, name) {
+    return Object.assign(document.createElement(tag), { className: name });
+  }
+}));

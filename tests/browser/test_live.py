@@ -457,7 +457,7 @@ def test_the_mask_lab_attends_and_leaks_as_numpy_does(open_figure):
 
 
 def test_a_cell_of_the_mask_is_pressed_by_keyboard(open_figure):
-    page, figure = open_figure("masks", "book/02-scaled-dot-product.html")
+    _, figure = open_figure("masks", "book/02-scaled-dot-product.html")
     cell = figure.get_by_role("button", name="crane may see fish")
     assert cell.get_attribute("aria-pressed") == "false"
     cell.press("Enter")

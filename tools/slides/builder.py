@@ -117,7 +117,8 @@ class Decks(StandaloneHTMLBuilder):
             said = [self.html([each], is_note=True) for each in kept]
             said += [f"<p>{escape(image['alt'])}</p>" for image in within(slide.shown, nodes.image)]
             notes = said or notes[-1:]  # without any, what led to the slide was said last
-            html += SLIDE.format(level=1 + bool(html), notes="\n".join(notes), **vars(slide))
+            spoken = "\n".join([slide.told, *said] if slide.kind else notes)
+            html += SLIDE.format(level=1 + bool(html), notes=spoken, **vars(slide))
         asked = [slide for slide in slides if slide.kind]
         count = say("deck", slides=len(slides) - len(asked), questions=len(asked) // 2)
         self.write_page(chapter.name, DECK, title=slides[0].headline, slides=html)
@@ -169,10 +170,10 @@ class Decks(StandaloneHTMLBuilder):
             asked = self.html([each for each in item if each not in folds])
             answer = lettered(picks, picks[right]) + self.html(folds[right].children[1:])
             for kind, choices in (("question", lettered(picks)), ("answer", answer)):
-                slide = SimpleNamespace(headline=escape(question.heading), kind=kind, shown=[])
+                slide = SimpleNamespace(kind=kind, told=told, shown=[], said=[])
                 slide.place = say(f"{kind}_slide", number=number)
+                slide.headline = escape(question.heading)
                 slide.body = f'<div class="asked">{asked}{choices}</div>'
-                slide.said = [nodes.raw("", told, format="html")]
                 label = max((choice.section for choice in question.choices), key=order.index)
                 found.setdefault(label, []).append(slide)
         return found

@@ -4,6 +4,7 @@ Run by `make quizzes`, with text2qti. The sources are readable by text2qti as th
 the label of what to read again becomes a link to that section of the published book.
 """
 
+import re
 from pathlib import Path
 
 import yaml
@@ -18,6 +19,9 @@ from course.words import say
 # What text2qti writes into every manifest, and what holds here.
 PRIVATE = "Private (Copyrighted) - http://en.wikipedia.org/wiki/Copyright"
 LICENCE = "Creative Commons - Attribution - https://creativecommons.org/licenses/by/4.0/"
+
+# text2qti knows graded quizzes with one attempt only; in Canvas, an assignment makes them so.
+GRADED = re.compile(r"  <assignment .+</assignment_group_identifierref>\n", re.S)
 
 
 def with_links(chapter, base):
@@ -44,5 +48,11 @@ def main(target: str) -> None:
         # Config() reads no file of whoever runs this, so all get the same packages.
         package = QTI(Quiz(text, config=Config(), source_name=chapter.name))
         package.imsmanifest_xml = package.imsmanifest_xml.replace(PRIVATE, LICENCE)
+        meta = GRADED.sub("", package.assessment_meta)
+        meta = meta.replace("<quiz_type>assignment<", "<quiz_type>practice_quiz<")
+        meta = meta.replace("<allowed_attempts>1<", "<allowed_attempts>-1<")  # as many as you like
+        package.assessment_meta = meta
+        unlimited = "<fieldentry>unlimited<"  # the same for other systems
+        package.assessment = package.assessment.replace("<fieldentry>1<", unlimited, 1)
         package.save(folder / f"{chapter.name}.zip")
     print(f"{len(chapters())} packages in {folder}")

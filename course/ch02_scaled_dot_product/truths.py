@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from fractions import Fraction
 from importlib import resources
 
@@ -101,21 +102,28 @@ def nothing_to_see(question):
 def other_way_round(question):
     file = resources.files("attnbook") / "data/mask_conventions.json"
     golden = json.loads(file.read_text(encoding="utf-8"))
-    recipes = {row["recipe"] for row in golden["rows"]}
-    assert recipes == {"mask", "~mask", "additive"}
+    rows = [row for row in golden["rows"] if row["function"] == "MultiheadAttention"]
+    assert [row["recipe"] for row in rows] == ["~mask", "additive", "~mask"]
     mask = causal_mask(5)
+    query, key = rng.standard_normal((2, 5, 3))
+
+    def layer(given):
+        """Return the weights of PyTorch's layer: `True` hides, and numbers are added."""
+        hidden = {"bias": given} if given.dtype == float else {"mask": ~given}
+        return scaled_dot_product_attention(query, key, key, **hidden).weights
+
+    wanted = scaled_dot_product_attention(query, key, key, mask).weights
+    written = [re.search("`(.+?)`", choice.text)[1] for choice in question.choices]
+    right = [each for each in written if np.allclose(layer(eval(each, {"mask": mask})), wanted)]
     np.testing.assert_array_equal(mask.T ^ ~mask, np.eye(5, dtype=bool))  # each query itself, too
     assert mask.T[0].all()  # hidden: every key of the first query
     assert mask[-1].all()  # or of the last
-    query, key = rng.standard_normal((2, 5, 3))
-    added, plain = (
-        scaled_dot_product_attention(query, key, key, bias=bias).weights
-        for bias in (mask.astype(float), None)
-    )
+    added = layer(mask.astype(float))
     assert (added > 0).all()  # hides nothing
+    plain = scaled_dot_product_attention(query, key, key).weights
     heavier = added / plain  # of the seen against the unseen, in each row
     np.testing.assert_allclose(heavier[0, 0] / heavier[0, 1:], np.e)
-    return "`~mask`"
+    return [f"`{each}`" for each in right]
 
 
 class Counted(float):

@@ -98,13 +98,16 @@ def weight_of_a_third(question):
     head, x = pretrained.head_projections(layer=3, head=1), pretrained.hidden_states(wide, layer=3)
     q, k, v = (x @ getattr(head, f"w_{n}") + getattr(head, f"b_{n}") for n in "qkv")
     weights = scaled_dot_product_attention(q, k, v).weights[tokens.index("it")]
-    lengths = np.linalg.norm(v @ pretrained.multi_head_attention(3).w_o[32:64], axis=-1)
-    share = weights * lengths / (weights * lengths).sum()
     assert weights.argmax() == tokens.index("[CLS]")
     assert np.isclose(weights[0], 1 / 3, atol=0.01)
-    assert share.argmax() == tokens.index("animal")
-    assert lengths[0] < lengths[1:].min() / 10
-    return f"{100 * share[0]:.0f}"
+    shares = []
+    for value in (v, v @ pretrained.multi_head_attention(3).w_o[32:64]):  # either may be meant
+        lengths = np.linalg.norm(value, axis=-1)
+        shares.append(weights * lengths / (weights @ lengths))
+        assert shares[-1].argmax() == tokens.index("animal")
+        assert lengths[0] <= lengths[1:].min() / 12
+    assert max(share[0] for share in shares) < 0.03
+    return f"{100 * shares[-1][0]:.0f}"
 
 
 @TRUTHS.question

@@ -133,6 +133,17 @@ def test_a_session_asks_questions_of_its_quiz_by_their_ids(chapter):
         assert shown.count(f"{number} (*{question.heading}*)") == times
 
 
+@every_chapter
+def test_a_session_asks_in_the_order_of_the_quiz_which_is_that_of_the_sections(chapter):
+    """And so in the order of the slides, on which a question follows its section."""
+    questions, order = quiz.read(chapter).questions, list(chapter.sections)
+    asked = [list(questions).index(name) for name in pages.ASKED.findall(chapter.session)]
+    assert asked == sorted(asked)
+    names = [{choice.section for choice in q.choices} - {""} for q in questions.values()]
+    places = [max(map(order.index, each)) for each in names]
+    assert places == sorted(places)
+
+
 def test_a_session_that_asks_an_unknown_question_is_an_error(monkeypatch):
     text = "| 5 | {question}`no-such-question` |"
     monkeypatch.setattr(type(CHAPTERS[0]), "session", text)

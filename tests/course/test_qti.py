@@ -104,7 +104,17 @@ def test_the_settings_are_those_of_the_source(name, package):
     assert meta.findtext(f"{CANVAS}shuffle_answers") == "true"
 
 
-def test_each_item_is_a_choice_that_gives_a_point_in_one_attempt(assessment):
+def test_it_imports_as_a_practice_quiz_with_any_number_of_attempts(package):
+    """Without an assignment, from which Canvas would make a column of the gradebook."""
+    (file,) = (file for file in package if file.endswith("assessment_meta.xml"))
+    meta = ET.fromstring(package[file])
+    assert [each.text for each in meta.iter(f"{CANVAS}quiz_type")] == ["practice_quiz"]
+    assert [each.text for each in meta.iter(f"{CANVAS}allowed_attempts")] == ["-1"]
+    graded = {f"{CANVAS}assignment", f"{CANVAS}assignment_group_identifierref"}
+    assert graded.isdisjoint(each.tag for each in meta.iter())
+
+
+def test_each_item_is_a_choice_that_gives_a_point_in_any_attempt(assessment):
     """For the quiz and for each item, what a learning system reads in its metadata."""
     whole, *items = (
         {
@@ -113,7 +123,7 @@ def test_each_item_is_a_choice_that_gives_a_point_in_one_attempt(assessment):
         }
         for metadata in assessment.iter(f"{QTI}qtimetadata")
     )
-    assert whole == {"cc_maxattempts": "1"}
+    assert whole == {"cc_maxattempts": "unlimited"}
     for item in items:
         assert item["question_type"] == "multiple_choice_question"
         assert item["points_possible"] == "1"

@@ -84,11 +84,12 @@ def test_each_cell_that_is_a_slide_becomes_one(book):
     for chapter in chapters(book):
         deck = (book / f"_build/slides/{chapter.name}.html").read_text(encoding="utf-8")
         assert f"<h1>{chapter.about['title']}</h1>" in deck
+        assert translated(say("answer_slide", number=1)) in deck
         kinds = [
             cell["metadata"]["slideshow"]["slide_type"]
             for cell in cells(chapter.notebook, "markdown", "code")
         ]
-        assert deck.count("<section>") == kinds.count("slide")
+        assert deck.count("<section>") - deck.count('class="asked"') == kinds.count("slide")
 
 
 def test_a_wrong_answer_is_told_so_in_the_second_language(book):

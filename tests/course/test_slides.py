@@ -7,7 +7,10 @@ from types import SimpleNamespace
 import pytest
 from bs4 import BeautifulSoup
 
+from course import quiz
 from course.chapters import ROOT, by_name, chapters, without_comments
+from course.words import say
+from tests.quiz_words import words, words_of_source
 from tools.slides import builder
 
 CHAPTERS = [chapter.name for chapter in chapters()]
@@ -52,7 +55,16 @@ def deck(name):
 
 @pytest.fixture
 def slides(deck):
-    return deck.select(".slides > section")
+    """Return the chapter's own slides."""
+    return [slide for slide in deck.select(".slides > section") if not slide.select(".asked")]
+
+
+@pytest.fixture
+def asked(deck, name):
+    """Return the questions of the quiz, each with its slide and that of its answer."""
+    found = [slide for slide in deck.select(".slides > section") if slide.select(".asked")]
+    questions = quiz.read(by_name(name)).questions.values()
+    return list(zip(questions, found[::2], found[1::2], strict=True))
 
 
 @pytest.fixture
@@ -72,6 +84,11 @@ def test_there_are_slides_of_each_chapter_and_a_page_that_lists_them():
     assert sorted(path.stem for path in SLIDES.glob("[0-9]*.html")) == CHAPTERS
     index = soup(SLIDES / "index.html")
     assert [link["href"] for link in index.select("li a")] == [f"{name}.html" for name in CHAPTERS]
+
+
+def test_the_page_says_how_many_slides_are_the_chapter_s_own(name, slides, asked):
+    (entry,) = soup(SLIDES / "index.html").select(f'li:has(a[href^="{name}"])')
+    assert entry.get_text().endswith(say("deck", slides=len(slides), questions=len(asked)))
 
 
 def test_every_cell_says_whether_it_is_a_slide(cells):
@@ -118,6 +135,11 @@ def test_a_slide_is_one_section(deck):
     assert not deck.select("section section")
 
 
+def test_a_slide_shows_no_object_s_name_and_nothing_to_unfold(deck):
+    assert " object>" not in deck.select_one(".slides").get_text()
+    assert not deck.select(".slide details")
+
+
 def test_each_headline_says_something_of_its_own(shown, slides):
     headlines = [headline_of(slide) for slide in slides]
     assert len(set(headlines)) == len(headlines)
@@ -153,13 +175,55 @@ def test_what_is_named_by_number_is_on_a_slide(deck, slides):
     assert set(re.findall(r"\(\d\.\d+\)", deck.get_text())) <= formulas
 
 
-def test_nothing_is_said_of_exercises_and_the_quiz(page, deck):
+def test_nothing_is_said_of_exercises_and_of_the_quiz_with_its_questions_only(page, slides, deck):
     assert not deck.select("aside :is(.quiz, details)")
-    said = {plain(note) for note in deck.select("aside.notes :is(p, li, dd)")}
-    apart = page.select(".exercise p, .solution p, .quiz p, .quiz details")
-    assert len(apart) > 10
-    for text in map(plain, apart):
-        assert text not in said
+    for each, apart in ((deck.select("section"), ".exercise p, .solution p"), (slides, ".quiz p")):
+        said = {plain(note) for slide in each for note in slide.select("aside :is(p, li, dd)")}
+        assert len(page.select(apart)) >= 10
+        assert said.isdisjoint(map(plain, page.select(apart)))
+
+
+def test_each_question_is_asked_on_a_slide_and_answered_on_the_next(asked):
+    for number, (question, *pair) in enumerate(asked, start=1):
+        assert [headline_of(slide) for slide in pair] == [question.heading] * 2
+        assert pair[0].find_next_sibling("section") is pair[1]
+        for kind, slide in zip(("question", "answer"), pair, strict=True):
+            assert slide.select_one(".where").get_text() == say(f"{kind}_slide", number=number)
+            text, choices = slide.select_one(".asked > p"), slide.select(".asked > ol > li")
+            assert words(str(text)) == words_of_source(question.text)
+            texts = [words_of_source(choice.text) for choice in question.choices]
+            assert [words(str(choice)) for choice in choices] == texts
+            marked = [choice.get("class") == ["right"] for choice in choices]
+            assert marked == [kind == "answer" and choice.right for choice in question.choices]
+        (right,) = (choice for choice in question.choices if choice.right)
+        assert not pair[0].select("ol ~ p")
+        told = words_of_source(say("right", feedback=right.feedback))
+        assert words(str(pair[1].select_one("ol ~ p"))) == told
+
+
+def test_what_is_wrong_with_each_choice_is_said_beside_its_question(page, asked):
+    listed = page.select("ol.quiz > li")
+    for item, (_, *pair) in zip(listed, asked, strict=True):
+        told = [plain(fold).removeprefix(plain(fold.summary)) for fold in item("details")]
+        for slide in pair:
+            notes = slide.select_one('aside > ol[type="a"]')
+            assert [plain(note) for note in notes("li")] == [text.strip() for text in told]
+
+
+def test_a_question_follows_the_last_section_that_it_sends_to(name, cells, asked):
+    """How many of the chapter's own slides come before it, by the headings of the notebook."""
+    left, shown, (label, level) = {}, 0, ("", 0)
+    for cell in cells:
+        heads = re.findall(r"(?:^\((sec-[\w-]+)\)=\n)?^(##+) ", "".join(cell["source"]), re.M)
+        for found, marks in heads if cell["cell_type"] == "markdown" else ():
+            if found or len(marks) <= level:  # else a part of the section
+                left[label], label, level = shown, found, len(marks)
+        shown += kind(cell) == "slide"
+    order = list(by_name(name).sections)
+    for question, slide, _ in asked:
+        last = max({choice.section for choice in question.choices} - {""}, key=order.index)
+        before = slide.find_previous_siblings("section")
+        assert len([each for each in before if not each.select(".asked")]) == left[last]
 
 
 def test_the_proof_of_a_theorem_is_among_its_notes(page, slides):

@@ -1,5 +1,6 @@
-"""Make slides of the chapters, after `make book`: the cells of type *slide*, as Sphinx reads them.
+"""Make slides of the chapters, after `make book`: cells of type *slide*, as Sphinx reads them.
 
+The questions of a chapter's quiz stand between them, each behind its section, then its answer.
 Which cells are slides, and which text is for the speaker, stands in the notebooks, as `slideshow`
 metadata. No text is looked at: it may be in any language.
 """

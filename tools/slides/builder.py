@@ -15,6 +15,8 @@ from sphinx_proof.nodes import _ as proof_word
 from sphinxcontrib.katex import render_latex
 
 from course.chapters import chapters, without_comments
+from course.quiz import read
+from course.words import say
 from tools.slides.template import CONTENTS, DECK, ENTRY, HEAD, SLIDE
 
 BESIDE = 1.62  # a picture less wide than this, for its height, has its text beside it
@@ -57,6 +59,12 @@ def find_said(blocks):
 
 def of(kind, blocks):
     return [each for each in blocks if kind in (each.tagname, *each.get("classes", ()))]
+
+
+def lettered(texts, right=""):
+    """Return choices as the quiz has them, under a), b), …; the right one may be marked."""
+    lines = (f"<li{' class=right' * (text == right)}>{text}</li>" for text in texts)
+    return f'<ol type="a">{"".join(lines)}</ol>'
 
 
 def within(blocks, *kinds):
@@ -109,14 +117,18 @@ class Decks(StandaloneHTMLBuilder):
             said = [self.html([each], is_note=True) for each in kept]
             said += [f"<p>{escape(image['alt'])}</p>" for image in within(slide.shown, nodes.image)]
             notes = said or notes[-1:]  # without any, what led to the slide was said last
-            html += SLIDE.format(level=1 + bool(html), notes="\n".join(notes), **vars(slide))
+            spoken = "\n".join([slide.told, *said] if slide.kind else notes)
+            html += SLIDE.format(level=1 + bool(html), notes=spoken, **vars(slide))
+        asked = [slide for slide in slides if slide.kind]
+        count = say("deck", slides=len(slides) - len(asked), questions=len(asked) // 2)
         self.write_page(chapter.name, DECK, title=slides[0].headline, slides=html)
-        return ENTRY.format(name=chapter.name, title=slides[0].headline, count=len(slides))
+        return ENTRY.format(name=chapter.name, title=slides[0].headline, count=count)
 
     def make_slides(self, chapter):
         """Make the slides, and give each what is said of it."""
         path = Path(self.srcdir, self.env.doc2path(self.current_docname, base=False))
         slides, section, waiting = [], "", []
+        asked, ended = self.ask(chapter), self.doctree
         for cell, following in itertools.pairwise([*read_cells(path, self.doctree), None]):
             heads = [self.html(each.children) for each in of("title", cell.blocks)] or [section]
             blocks = cell.blocks if cell.kind != "skip" else []
@@ -124,6 +136,11 @@ class Decks(StandaloneHTMLBuilder):
             before, after = list(find_said(blocks[:split])), list(find_said(blocks[split:]))
             if before:
                 slides[-1].said += before
+            for title in of("title", cell.blocks):
+                labelled = any(label in chapter.sections for label in title.parent["ids"])
+                if labelled or title.parent.parent is not ended:  # no mere part of it
+                    slides += [s for label in ended["ids"] for s in asked.pop(label, ())]
+                    ended = title.parent
             if cell.kind == "slide":
                 slide = self.show(cell, heads[0]) if slides else self.show_goals(chapter, heads[0])
                 headline = without_comments(cell.about.get("headline", ""))
@@ -135,12 +152,37 @@ class Decks(StandaloneHTMLBuilder):
                 is_led_to = following and following.is_code and following.kind == "slide"
                 (waiting if is_led_to else slides[-1].said).extend(after)
             section = heads[-1]
-        return slides
+        return slides + [slide for rest in asked.values() for slide in rest]
+
+    def ask(self, chapter):
+        """Make two slides of each question, as the chapter's end has it: asked, and answered.
+
+        They are under the label of the section that they follow: the last of those to read again.
+        """
+        found, order = {}, ["", *chapter.sections]
+        (listed,) = of("quiz", self.doctree.findall(nodes.enumerated_list))
+        questions = read(chapter).questions.values()
+        for number, (item, question) in enumerate(zip(listed, questions, strict=True), start=1):
+            folds = of("quiz_choice", item.children)
+            picks = [self.html(pick.children) for pick, *_ in folds]
+            told = lettered(self.html(feedback, is_note=True) for _, *feedback in folds)
+            (right,) = (i for i, choice in enumerate(question.choices) if choice.right)
+            asked = self.html([each for each in item if each not in folds])
+            answer = lettered(picks, picks[right]) + self.html(folds[right].children[1:])
+            for kind, choices in (("question", lettered(picks)), ("answer", answer)):
+                slide = SimpleNamespace(kind=kind, told=told, shown=[], said=[])
+                slide.place = say(f"{kind}_slide", number=number)
+                slide.headline = escape(question.heading)
+                slide.body = f'<div class="asked">{asked}{choices}</div>'
+                label = max((choice.section for choice in question.choices), key=order.index)
+                found.setdefault(label, []).append(slide)
+        return found
 
     def show_goals(self, chapter, title):
         goals = "".join(f"<li>{escape(each['can'])}</li>" for each in chapter.about["objectives"])
         body = f'<p class="said">{escape(chapter.about["summary"])}</p>\n<ul>{goals}</ul>'
-        return SimpleNamespace(body=body, place=self.config.html_title, headline=title, shown=[])
+        place = self.config.html_title
+        return SimpleNamespace(body=body, place=place, headline=title, shown=[], kind="")
 
     def show(self, cell, section):
         """Return a figure, a box, a table, code, formulas or a list: the first that a cell has."""
@@ -152,7 +194,7 @@ class Decks(StandaloneHTMLBuilder):
         if not shown or (figures and not image.get("alt")):
             kinds = "a figure with an alt text, a box, a table, code, a formula or a list"
             raise SphinxError(f"{cell.name}: a slide needs {kinds}; or give it the type notes")
-        slide = SimpleNamespace(shown=shown, place=section, headline=section)
+        slide = SimpleNamespace(shown=shown, place=section, headline=section, kind="")
         numbers = self.fignumbers.get(shown[0].get("countertype", shown[0].tagname), {})
         number = ".".join(map(str, numbers.get((*shown[0]["ids"], "")[0], ())))
         content, style = shown, "plain"

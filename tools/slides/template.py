@@ -12,7 +12,8 @@ DECK = """<title>{title} – slides of {book}</title></head>
 <script>Reveal.initialize({{width: 1280, height: 720, margin: 0, hash: true, center: false,
 slideNumber: "c/t", transition: "none", plugins: [RevealNotes]}});</script></body></html>
 """
-SLIDE = """<section><div class="slide"><p class="where">{place}</p><h{level}>{headline}</h{level}>
+SLIDE = """<section><div class="slide {kind}"><p class="where">{place}</p>
+<h{level}>{headline}</h{level}>
 {body}</div><aside class="notes">{notes}</aside></section>
 """
 CONTENTS = """<title>Slides of {book}</title></head>
@@ -20,4 +21,4 @@ CONTENTS = """<title>Slides of {book}</title></head>
 <p>In a chapter's slides: <kbd>S</kbd> opens the speaker's notes, <kbd>F</kbd> fills
 the screen, <kbd>Esc</kbd> shows all slides.</p></body></html>
 """
-ENTRY = '<li><a href="{name}.html">{title}</a>, {count} slides</li>'
+ENTRY = '<li><a href="{name}.html">{title}</a>, {count}</li>'

@@ -50,6 +50,14 @@ def smallest_label(name, width, height):
     return min(sizes, default=99) * min(width / across, height / down)
 
 
+PHONE = """() => [...document.querySelectorAll(".slides .slide")].flatMap((slide) => {
+  const box = slide.getBoundingClientRect(), in_it = [...slide.querySelectorAll(".asked *")];
+  const reaches = (r) => r.left < box.left || r.right > box.right || r.bottom > box.bottom;
+  const out = in_it.filter((e) => !e.closest(".katex") && reaches(e.getBoundingClientRect()));
+  return box.left < 0 || box.right > innerWidth ? [slide.innerText] : out.map((e) => e.outerHTML);
+})"""
+
+
 @pytest.fixture(params=[chapter.name for chapter in chapters()])
 def deck(request, chromium):
     page = chromium.new_page(viewport={"width": 1280, "height": 720})
@@ -81,6 +89,25 @@ def test_the_last_row_can_read_every_slide_and_nothing_is_cut(deck):
             label = smallest_label(*seen["image"].values())
             assert label > 13, (seen["headline"], label)
     assert not deck.wrong
+
+
+def test_an_answer_leaves_its_question_in_place(deck):
+    tops = """(i) => {
+      Reveal.slide(i);
+      const found = Reveal.getCurrentSlide().querySelectorAll(".question li, .answer li");
+      return [...found].map((e) => e.getBoundingClientRect().top);
+    }"""
+    total = deck.evaluate("Reveal.getTotalSlides()")
+    found = [seen for seen in (deck.evaluate(tops, i) for i in range(total)) if seen]
+    assert len(found) >= 10
+    assert found[::2] == found[1::2]
+
+
+def test_on_a_phone_no_slide_is_wider_and_no_question_reaches_out_of_its_slide(deck):
+    deck.set_viewport_size({"width": 390, "height": 844})
+    deck.reload()
+    deck.wait_for_selector(".reveal-scroll")
+    assert deck.evaluate(PHONE) == []
 
 
 def test_keys_go_on_and_back_and_show_all_and_open_the_notes(deck):

@@ -27,7 +27,7 @@ TAUGHT = {  # the section that teaches each name
     "ScoreStatistics": "sec-scale",
     "score_statistics": "sec-scale",
     "entropy": "sec-softmax",
-    "effective_keys": "sec-softmax",
+    "effective_keys": "sec-temperature",
     "influence": "sec-influence",
     "rank_correlation": "sec-explanation",
     "sentences": "sec-real-heads",

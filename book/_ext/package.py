@@ -26,7 +26,7 @@ TAUGHT = {  # the section that teaches each name
     "Spread": "sec-scale",
     "ScoreStatistics": "sec-scale",
     "score_statistics": "sec-scale",
-    "entropy": "sec-softmax",
+    "entropy": "sec-temperature",
     "effective_keys": "sec-temperature",
     "influence": "sec-influence",
     "rank_correlation": "sec-explanation",

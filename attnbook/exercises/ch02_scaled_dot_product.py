@@ -140,12 +140,13 @@ def _causal_cases(rng: np.random.Generator) -> Cases:
     for center in (5000, -5000):  # close to one another, and far from 0
         yield {"scores": center + coarse(rng, 2, 3, 5)}, "maximum_allowed"
     yield {"scores": rng.integers(-3, 4, (2, 3, 7))}, "stored_as_integers"
+    yield {"scores": rng.standard_normal((1, 1, 7))}, "single"
     yield {"scores": rng.standard_normal((1, 1, 1031))}, "long"
 
 
 def _far_below(rng: np.random.Generator, shape: Any) -> Any:
     """Return scores which attract masked keys filled with too small a number, as -10000."""
-    return 5000.0 * rng.integers(-5, 6, shape) - 40_000
+    return 5000.0 * rng.integers(-5, 6, shape) - 2_000_000
 
 
 def _late(scores: Array, extra: int = 0) -> Array:

@@ -143,7 +143,7 @@ def _influence_cases(rng: np.random.Generator) -> Cases:
     yield case("centred_keys", centred, 5, 3)
 
     def leaking(x: Array) -> Any:
-        return np.tril(np.ones((5, 5))) @ x @ square + 4e-9 * (x @ [0.9, -0.7, 0.8]).sum()
+        return 100 + np.tril(np.ones((5, 5))) @ x @ square + 4e-9 * (x @ [0.9, -0.7, 0.8]).sum()
 
     yield case("leaks_little", leaking, 5, 3)
 
@@ -292,6 +292,9 @@ def _cross_cases(rng: np.random.Generator) -> Cases:
     for name in ("x", "memory"):
         integers[name] = rng.integers(-2, 3, integers[name].shape)
     yield integers, "stored_as_integers"
+    zeros = inputs([3, 5], 2, 5, 3, 7, 11, 13)
+    zeros["memory"][:, 1] = 0
+    yield zeros, "token_of_zeros"
     yield inputs([1030], 1, 1031, 3, 2, 5, 7), "long"
 
 

@@ -1623,6 +1623,24 @@ def masked_softmax_plus_a_billionth(scores, mask):
     return (masked_softmax_with_minus_infinity(scores, mask) + 1e-9) / (1 + 1e-9)
 
 
+@BANK.wrong_for("causal", names="differs single")
+def causal_weights_one_query_is_the_first(scores):
+    _, len_q, len_k = scores.shape
+    offset = len_k - len_q if len_q > 1 else 0
+    return softmax_vectorised(np.where(np.tri(len_q, len_k, offset) > 0, scores, -np.inf))
+
+
+@BANK.wrong_for("causal", names="leak maximum_allowed")
+def causal_weights_filled_with_the_least_float16(scores):
+    return softmax_vectorised(np.where(causal_allowed(scores), scores, -65504))
+
+
+@BANK.wrong_for("softmax", names="leak small_added", of="tolerance")
+def softmax_cuts_exponents_at_50(x):
+    e = np.exp(np.clip(x - x.max(axis=-1, keepdims=True), -50, None))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
 BANK.spoil(
     "squeeze", "shape lost_axis", "softmax", "scores", "attention", "causal", "masked-softmax"
 )

@@ -1875,6 +1875,53 @@ def patches_in_half_precision(image, size):
     return patches_by_transpose(image, size).astype(np.float16)
 
 
+@BANK.wrong_for("influence", names="differs single")
+def influence_of_the_mean_token(attend, x):
+    def change(x, j):
+        x[j] = x.mean(axis=0)
+
+    return influence_of(attend, x, change)
+
+
+@BANK.wrong_for("influence", names="differs single")
+def influence_of_the_next_token_again(attend, x):
+    def change(x, j):
+        x[j] = x[(j + 1) % len(x)]
+
+    return influence_of(attend, x, change)
+
+
+@BANK.wrong_for("influence", names="plus_one")
+def influence_of_one_random_number(attend, x):
+    rng = np.random.default_rng(5)
+    columns = []
+    for j in range(len(x)):
+        changed = x * 1.0
+        changed[j] += rng.standard_normal()
+        columns.append((np.abs(attend(changed) - attend(x)) > 1e-12).any(axis=1))
+    return np.array(columns).T
+
+
+@BANK.wrong_for("influence", names="differs leaks_little", of="tolerance")
+def influence_relative_to_the_output(attend, x):
+    rng = np.random.default_rng(5)
+    columns = []
+    for j in range(len(x)):
+        changed = x * 1.0
+        changed[j] += rng.standard_normal(x.shape[1])
+        before = attend(x)
+        columns.append((np.abs(attend(changed) - before) > 1e-9 * np.abs(before)).any(axis=1))
+    return np.array(columns).T
+
+
+@BANK.wrong_for("cross-attention", names="differs token_of_zeros")
+def cross_attention_padding_known_by_its_zeros(x, memory, lengths, w_q, w_k, w_v):
+    memory = memory * (np.arange(memory.shape[1])[:, None] < lengths[:, None, None])
+    mask = (memory != 0).any(axis=-1)[:, None]
+    scores = x @ w_q @ (memory @ w_k).swapaxes(1, 2) / np.sqrt(w_k.shape[1])
+    return mix(np.nan_to_num(softmax(np.where(mask, scores, -np.inf))), memory @ w_v)
+
+
 BANK.spoil(
     "squeeze",
     "shape lost_axis",

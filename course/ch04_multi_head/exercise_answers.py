@@ -1430,6 +1430,13 @@ def unpacked_stacked_with_the_output_first(in_proj_weight, out_proj_weight):
     return np.stack([out_proj_weight.T, *np.split(in_proj_weight.T, 3, axis=1)])
 
 
+@BANK.wrong_for("merge-heads", names="differs single")
+def merge_a_batch_of_one_on_its_own(heads):
+    if len(heads) == 1:
+        return heads[0].reshape(1, heads.shape[2], -1)
+    return np.concatenate([*heads.swapaxes(0, 1)], axis=-1)
+
+
 BANK.spoil(
     "squeeze",
     "shape lost_axis",

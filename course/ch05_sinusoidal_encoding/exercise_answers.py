@@ -1395,6 +1395,27 @@ def reversal_fitted_to_a_table_of_512(length, d_model, base):
     return np.linalg.lstsq(table, table[::-1])[0].T
 
 
+@BANK.wrong_for("sinusoidal", names="differs long")
+def encoding_of_float16_positions(length, d_model, base):
+    positions = np.arange(length, dtype=np.float16)
+    return waves(positions, float(base) ** (-np.arange(0, d_model, 2) / d_model))
+
+
+@BANK.wrong_for("rotation", names="differs long", of="table")
+def rotation_clipped_at_a_thousand(offset, d_model, base):
+    return rotation_in_a_loop(max(-1000, min(1000, offset)), d_model, base)
+
+
+@BANK.wrong_for("add-positions", names="differs long", of="table")
+def add_nothing_beyond_512(x):
+    return x + table_of(x.shape[1], x.shape[2], 10000) if x.shape[1] <= 512 else x
+
+
+@BANK.wrong_for("reversal", names="differs long", of="table")
+def reversal_of_512_at_most(length, d_model, base):
+    return reversal_in_a_loop(min(length, 512), d_model, base)
+
+
 BANK.spoil(
     "tolerance", "nearly", "sinusoidal", "rotation", "add-positions", "offset-score", "reversal"
 )

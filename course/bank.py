@@ -16,6 +16,19 @@ from typing import NamedTuple
 
 import numpy as np
 
+# Classes of mistakes that are tried on every exercise: its bank has a wrong answer of each, or says
+# why there can be none.
+CLASSES = {
+    "one_hot": "one-hot weights where scores are large, however close they are",
+    "one_sign": "overflow is guarded against, underflow is not",
+    "axes": "a fixed number of axes",
+    "integers": "an array of integers for a result, or for a step, that is none",
+    "squeeze": "an axis of length 1 is lost",
+    "table": "a table or a mask of fixed length",
+    "mask": "the mask broadcasts, and is read as if it did not",
+    "tolerance": "numbers are rounded, a small one is added, or a small difference is overlooked",
+}
+
 
 class Wrong(NamedTuple):
     """A wrong answer, and the ids of the hints that its message must consist of.
@@ -26,7 +39,7 @@ class Wrong(NamedTuple):
     answer: Callable
     ids: list[str]
     names_mistake: bool
-    of: str | None = None  # a class of `classes.toml`
+    of: str | None = None  # one of `CLASSES`
 
 
 class Bank:
@@ -35,6 +48,7 @@ class Bank:
     def __init__(self):
         self.right: dict[str, list[Callable]] = defaultdict(list)
         self.wrong: dict[str, list[Wrong]] = defaultdict(list)
+        self.reasons: dict[tuple[str, str], str] = {}
         self.loops: dict[str, list[Callable]] = defaultdict(list)
 
     def right_for(self, exercise: str, *, loops: bool = False):
@@ -71,6 +85,10 @@ class Bank:
             return answer
 
         return record
+
+    def never(self, classes: str, why: str, *exercises: str) -> None:
+        """Record why exercises can have no wrong answer of some classes."""
+        self.reasons |= {(of, name): why for of in classes.split() for name in exercises}
 
     def spoil(self, of: str, names: str, *exercises: str) -> None:
         """Record wrong answers: what the first right ones return, spoilt as `SPOILT` says."""

@@ -1298,7 +1298,7 @@ def additive_scores_with_arctan(query, key, w_query, w_key, w_score):
     return np.arctan(pairs(query, key, w_query, w_key)) @ w_score
 
 
-# wrong in a way of classes.toml
+# wrong in a way that course/bank.py lists
 
 
 @BANK.wrong_for("soft-lookup", names="hard_far", of="one_hot")
@@ -1394,3 +1394,33 @@ BANK.spoil(
 )
 BANK.spoil("tolerance", "nearly", "soft-lookup", "recall", "state-jacobian", "additive-scores")
 BANK.spoil("integers", "differs stored_as_integers", "state-jacobian", "additive-scores")
+
+BANK.never("one_hot one_sign", "it takes no softmax", "recall", "state-jacobian", "additive-scores")
+BANK.never(
+    "axes",
+    "the statement says how many axes there are",
+    "soft-lookup",
+    "recall",
+    "state-jacobian",
+    "kernel-regression",
+    "additive-scores",
+)
+BANK.never("squeeze", "the result is one number", "recall")
+BANK.never(
+    "table",
+    "positions play no part",
+    "soft-lookup",
+    "recall",
+    "state-jacobian",
+    "kernel-regression",
+    "additive-scores",
+)
+BANK.never(
+    "mask",
+    "there is no mask",
+    "soft-lookup",
+    "recall",
+    "state-jacobian",
+    "kernel-regression",
+    "additive-scores",
+)

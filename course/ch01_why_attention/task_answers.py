@@ -355,7 +355,7 @@ def weight_rounded(query, key, sharpness):
     return np.round(own, 2)
 
 
-# wrong in a way of classes.toml
+# wrong in a way that course/bank.py lists
 
 
 @BANK.wrong_for("local-lines", names="shape lost_axis", of="squeeze")

@@ -1478,7 +1478,7 @@ def share_in_a_list(length, d_model, d_ff):
     return [share_cancelled(length, d_model, d_ff)]
 
 
-# wrong in a way of classes.toml
+# wrong in a way that course/bank.py lists
 
 
 @BANK.wrong_for("softmax", names="hard_far", of="one_hot")
@@ -1646,3 +1646,13 @@ BANK.spoil(
 )
 BANK.spoil("tolerance", "nearly", "scores", "attention", "causal", "attention-share")
 BANK.spoil("integers", "row_sum stored_as_integers", "attention", "causal", "masked-softmax")
+
+BANK.never("one_hot one_sign", "it takes no softmax", "scores", "attention-share")
+BANK.never("axes", "the statement says how many axes there are", "scores", "attention", "causal")
+BANK.never("axes", "it gets numbers, not arrays", "attention-share")
+BANK.never("integers", "it makes no array", "attention-share")
+BANK.never("squeeze", "the result is one number", "attention-share")
+BANK.never("table", "positions play no part", "softmax", "scores", "attention", "attention-share")
+BANK.never("table", "the mask is given", "masked-softmax")
+BANK.never("mask", "there is no mask", "softmax", "scores", "attention", "attention-share")
+BANK.never("mask", "one mask serves all sequences", "causal")

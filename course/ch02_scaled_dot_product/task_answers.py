@@ -432,7 +432,7 @@ def keep_softmax_again(query, key, value, kept):
     return np.array([np.linalg.norm(f @ value - full) for f in few]) / np.linalg.norm(full)
 
 
-# wrong in a way of classes.toml
+# wrong in a way that course/bank.py lists
 
 
 @BANK.wrong_for("window-mask", names="shape lost_axis", of="squeeze")

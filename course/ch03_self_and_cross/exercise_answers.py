@@ -1818,7 +1818,7 @@ def outputs_squared_weights(weights, value):
     return left / left.sum(axis=1, keepdims=True) @ value
 
 
-# wrong in a way of classes.toml
+# wrong in a way that course/bank.py lists
 
 
 @BANK.wrong_for("self-attention", names="hard_far", of="one_hot")
@@ -1933,3 +1933,19 @@ BANK.spoil(
 )
 BANK.spoil("integers", "row_sum stored_as_integers", "self-attention", "cross-attention")
 BANK.spoil("tolerance", "nearly", "self-attention", "cross-attention", "without-one")
+
+BANK.never("one_hot one_sign", "it takes no softmax", "influence", "patches", "without-one")
+BANK.never(
+    "axes",
+    "the statement says how many axes there are",
+    "self-attention",
+    "influence",
+    "patches",
+    "cross-attention",
+    "without-one",
+)
+BANK.never("integers", "numbers are only moved, so an array like the input holds them", "patches")
+BANK.never(
+    "table", "positions play no part", "self-attention", "influence", "patches", "without-one"
+)
+BANK.never("mask", "there is no mask", "self-attention", "influence", "patches", "without-one")

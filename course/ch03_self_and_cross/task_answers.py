@@ -338,7 +338,7 @@ def scores_noise_once(patches, noise, levels):
     return np.array([[np.mean(s.argmax(axis=-1) == own)] * len(levels) for s in (dot, near)])
 
 
-# wrong in a way of classes.toml
+# wrong in a way that course/bank.py lists
 
 
 @BANK.wrong_for("find-patch", names="shape lost_axis", of="squeeze")

@@ -1388,7 +1388,7 @@ def contributions_without_return(heads, w_o):
     contributions_by_reshape(heads, w_o)
 
 
-# wrong in a way of classes.toml
+# wrong in a way that course/bank.py lists
 
 
 def multi_head_by(weigh, x, w_q, w_k, w_v, w_o, num_heads):
@@ -1447,3 +1447,47 @@ BANK.spoil(
 )
 BANK.spoil("tolerance", "nearly", "multi-head", "head-contributions")
 BANK.spoil("integers", "differs stored_as_integers", "head-contributions")
+
+BANK.never(
+    "one_hot one_sign",
+    "it takes no softmax",
+    "split-heads",
+    "merge-heads",
+    "packed-weights",
+    "head-contributions",
+)
+BANK.never(
+    "axes",
+    "the statement says how many axes there are",
+    "split-heads",
+    "merge-heads",
+    "multi-head",
+    "packed-weights",
+    "head-contributions",
+)
+BANK.never(
+    "integers",
+    "numbers are only moved, so an array like the input holds them",
+    "split-heads",
+    "merge-heads",
+    "packed-weights",
+)
+BANK.never(
+    "table",
+    "positions play no part",
+    "split-heads",
+    "merge-heads",
+    "multi-head",
+    "packed-weights",
+    "head-contributions",
+)
+BANK.never(
+    "mask",
+    "there is no mask",
+    "split-heads",
+    "merge-heads",
+    "multi-head",
+    "packed-weights",
+    "head-contributions",
+)
+BANK.never("tolerance", "numbers are only moved", "split-heads", "merge-heads", "packed-weights")

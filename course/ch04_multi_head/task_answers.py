@@ -498,7 +498,7 @@ def fewer_groups_queries_too(x, w_q, w_k, w_v, groups):
     return np.array(errors)
 
 
-# wrong in a way of classes.toml
+# wrong in a way that course/bank.py lists
 
 
 @BANK.wrong_for("grouped-attention", names="shape lost_axis", of="squeeze")

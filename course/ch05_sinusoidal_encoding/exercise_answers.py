@@ -1294,7 +1294,7 @@ def reversal_without_return(length, d_model, base):
     reversal_in_a_loop(length, d_model, base)
 
 
-# wrong in a way of classes.toml
+# wrong in a way that course/bank.py lists
 
 
 def integer_frequencies(d_model, base):
@@ -1420,3 +1420,28 @@ BANK.spoil(
     "tolerance", "nearly", "sinusoidal", "rotation", "add-positions", "offset-score", "reversal"
 )
 BANK.spoil("squeeze", "shape lost_axis", "add-positions")
+
+BANK.never(
+    "one_hot one_sign",
+    "it takes no softmax",
+    "sinusoidal",
+    "rotation",
+    "add-positions",
+    "offset-score",
+    "reversal",
+)
+BANK.never("axes", "the statement says how many axes there are", "add-positions")
+BANK.never(
+    "axes", "it gets numbers, not arrays", "sinusoidal", "rotation", "offset-score", "reversal"
+)
+BANK.never("squeeze", "the result is one number", "offset-score")
+BANK.never("squeeze", "`d_model` is at least 2", "rotation", "reversal")
+BANK.never(
+    "mask",
+    "there is no mask",
+    "sinusoidal",
+    "rotation",
+    "add-positions",
+    "offset-score",
+    "reversal",
+)

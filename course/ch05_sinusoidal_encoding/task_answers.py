@@ -451,7 +451,7 @@ def noisy_head_turned_before_content(content, sizes):
     return w.diagonal(-3, axis1=1, axis2=2).mean(axis=1)
 
 
-# wrong in a way of classes.toml
+# wrong in a way that course/bank.py lists
 
 
 @BANK.wrong_for("head-back", names="shape lost_axis", of="squeeze")

@@ -9,7 +9,6 @@ import inspect
 import io
 import itertools
 import pkgutil
-import tomllib
 from fractions import Fraction
 
 import numpy as np
@@ -18,6 +17,7 @@ import pytest
 from attnbook import exercises
 from attnbook.exercises import WrongAnswer, check, examining, symptoms
 from attnbook.exercises import exercise as exercise_
+from course.bank import CLASSES
 from course.chapters import ROOT, chapters
 from course.grading import seeds
 from course.grading.judging import all_tasks
@@ -127,22 +127,21 @@ def test_right_answers_agree_with_one_another(name):
 
 # The classes of mistakes
 
-CLASSES = tomllib.loads((ROOT / "course" / "classes.toml").read_text(encoding="utf-8"))
+REASONS = {key: why for bank in BANKS for key, why in bank.reasons.items()}
 
 
 @every_exercise
 @pytest.mark.parametrize("class_", CLASSES)
 def test_each_class_of_mistakes_is_tried_on_each_exercise_or_cannot_be_made(class_, name):
     tried = [wrong for wrong in WRONG[name] if wrong.of == class_]
-    never = [why for why, names in CLASSES[class_]["never"].items() if name in names.split()]
-    told = f"add a wrong answer of={class_!r} for {name}, or a reason to classes.toml: not both"
-    assert len(never) == (0 if tried else 1), told
+    told = f"give {name} a wrong answer of={class_!r}, or BANK.never(...) a reason, but not both"
+    assert bool(tried) != ((class_, name) in REASONS), told
     assert all(wrong.names_mistake for wrong in tried)  # that each is refused, the bank's test says
 
 
 def test_the_classes_know_no_other_exercise_and_the_banks_no_other_class():
-    listed = {n for c in CLASSES.values() for names in c["never"].values() for n in names.split()}
-    assert listed <= set(EXERCISES)
+    assert {name for _, name in REASONS} <= set(EXERCISES)
+    assert {class_ for class_, _ in REASONS} <= set(CLASSES)
     assert {wrong.of for found in WRONG.values() for wrong in found} == {None, *CLASSES}
 
 

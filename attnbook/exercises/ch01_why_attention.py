@@ -8,7 +8,16 @@ from typing import Any
 import numpy as np
 
 from attnbook.exercises.exercise import Array, Cases, Exercise, Function, Inputs, with_hints
-from attnbook.exercises.mistakes import SOFTMAX, but, cosine, each, projection, returning, taking
+from attnbook.exercises.mistakes import (
+    SOFTMAX,
+    but,
+    coarse,
+    cosine,
+    each,
+    projection,
+    returning,
+    taking,
+)
 from attnbook.functional import softmax
 
 
@@ -28,6 +37,10 @@ def _lookup_cases(rng: np.random.Generator) -> Cases:
         sharp = inputs(5, 7, 3, 1000.0)
         sharp["key"] += sign * (1 + np.abs(sharp["key"] @ sharp["query"]).max()) * sharp["query"]
         yield sharp, "maximum"
+    for sign in (1, -1):  # the same with scores close to one another
+        close = {"query": coarse(rng, 7), "key": coarse(rng, 5, 7), "value": coarse(rng, 5, 1)}
+        close["query"][0], close["key"][:, 0] = 50, sign * 50
+        yield close | {"sharpness": 2}, "maximum"
 
 
 def _weighed(weigh: Function) -> Function:
@@ -72,6 +85,8 @@ def _recall_cases(rng: np.random.Generator) -> Cases:
         states = 1 + rng.standard_normal((steps, units))
         wanted = 3 + states @ rng.standard_normal(units) + 0.8 * rng.standard_normal(steps)
         yield {"states": states, "wanted": wanted}, hint
+    whole = rng.integers(-9, 10, (31, 4))
+    yield {"states": whole[:, 1:] + whole[:, :1], "wanted": whole[:, 0]}, "stored_as_integers"
 
 
 def _recall(
@@ -80,13 +95,17 @@ def _recall(
     measure: Function = lambda p, w: np.corrcoef(p, w)[0, 1] ** 2,
     design: Function = lambda states: np.column_stack([states, np.ones(len(states))]),
     rounding: int = 0,
+    last_fitted: int = 0,
+    first_scored: int = 0,
+    last_scored: int | None = None,
     ridge: float = 0.0,
 ) -> Function:
     """Make a recall that fits on some steps, scores others and sums that up in one number."""
 
     def recall(states: Array, wanted: Array) -> Any:
         half = (len(states) + rounding) // 2
-        steps = {"first": slice(half), "second": slice(half, None), "all": slice(None)}
+        rest = slice(half + first_scored, last_scored)
+        steps = {"first": slice(half + last_fitted), "second": rest, "all": slice(None)}
         steps |= {"even": slice(0, None, 2), "odd": slice(1, None, 2)}
         inputs, units = design(states), states.shape[1]
         penalty = np.sqrt(ridge) * np.eye(units, inputs.shape[1])
@@ -111,6 +130,13 @@ _RECALL = Exercise(
         scored_on_all=_recall(score="all"),
         even_and_odd=_recall(fit="even", score="odd"),
         half_rounded_up=_recall(rounding=1),
+        fit_one_short=_recall(last_fitted=-1),
+        fit_one_too_long=_recall(last_fitted=1),
+        scored_one_late=_recall(first_scored=1),
+        last_left_out=_recall(last_scored=-1),
+        integers_like_input=_recall(
+            measure=lambda p, w: np.corrcoef(p.astype(w.dtype), w)[0, 1] ** 2
+        ),
         not_squared=_recall(measure=lambda p, w: np.corrcoef(p, w)[0, 1]),
         squared_twice=_recall(measure=lambda p, w: np.corrcoef(p, w)[0, 1] ** 4),
         explained=_recall(measure=lambda p, w: 1 - ((w - p) ** 2).mean() / w.var()),
@@ -140,6 +166,9 @@ def _jacobian_cases(rng: np.random.Generator) -> Cases:
         for _ in range(steps):
             states.append(np.tanh(states[-1] @ w + 0.7 * rng.standard_normal(units)))
         yield {"w": w, "states": np.array(states[1:])}, hint
+    yield {"w": np.array([[2.0]]), "states": rng.uniform(-1, 1, (3, 1))}, "single_unit"
+    shift = np.eye(5, k=1, dtype=int)
+    yield {"w": shift, "states": rng.uniform(-1, 1, (3, 5))}, "stored_as_integers"
 
 
 def _steps(w: Array, h: Array) -> Any:
@@ -202,6 +231,11 @@ def _regression_cases(rng: np.random.Generator) -> Cases:
     # Between the far ones is one near the data: a single maximum for all rows does not do.
     far["x_query"][[0, 2]] = -80, 400
     yield far, "far"
+    # So far that every exponential is 0, and yet several points count; exact in float32, too.
+    y = coarse(rng, 7)
+    for place in (1440, -1440):
+        wide = {"x_query": np.array([place]), "x": np.arange(7) / 2, "y": y, "bandwidth": 32}
+        yield {**wide, "x_query": wide["x_query"].astype(float)}, "far"
 
 
 def _right_regression(x_query: Array, x: Array, y: Array, bandwidth: float) -> Array:
@@ -214,6 +248,13 @@ def _regressed(
 ) -> Function:
     """Make a regression of a kernel of the distances, and of how the kernels mix y."""
     return lambda q, x, y, h: mix(kernel(q[:, None] - x, h), y, h)
+
+
+def _nearest_if_far(x_query: Array, x: Array, y: Array, bandwidth: float) -> Any:
+    distance = np.abs(x_query[:, None] - x)
+    nearest = y[distance.argmin(axis=1)]
+    right = _right_regression(x_query, x, y, bandwidth)
+    return np.where(distance.min(axis=1) > 38.6 * bandwidth, nearest, right)
 
 
 _KERNEL_REGRESSION = Exercise(
@@ -237,6 +278,7 @@ _KERNEL_REGRESSION = Exercise(
         density_of_points=_regressed(mix=lambda k, y, h: k.mean(axis=1) / (h * np.sqrt(2 * np.pi))),
         nearest=_regressed(mix=lambda k, y, h: y[k.argmax(axis=1)]),
         uniform=_regressed(mix=lambda k, y, h: np.full(len(k), y.mean())),
+        far_nearest=_nearest_if_far,
         far_nan=_regressed(mix=lambda k, y, h: k @ y / k.sum(axis=1)),
         far_zero=_regressed(mix=lambda k, y, h: np.nan_to_num(k @ y / k.sum(axis=1))),
         far_mean=_regressed(mix=lambda k, y, h: np.nan_to_num(k @ y / k.sum(axis=1), nan=y.mean())),
@@ -267,6 +309,8 @@ def _additive_cases(rng: np.random.Generator) -> Cases:
             "w_score": rng.standard_normal(hidden),
         }
         yield inputs, hint
+    integers = {**inputs, "query": rng.integers(-2, 3, (1, 3)), "key": rng.integers(-2, 3, (7, 13))}
+    yield integers, "stored_as_integers"
 
 
 def _additive(combine: Function) -> Function:

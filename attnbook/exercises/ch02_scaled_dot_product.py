@@ -15,6 +15,7 @@ from attnbook.exercises.mistakes import (
     SCALED_LATE,
     SOFTMAX,
     but,
+    coarse,
     each,
     masked,
     naive_softmax,
@@ -36,9 +37,13 @@ def _softmax_cases(rng: np.random.Generator) -> Cases:
     yield {"x": rng.standard_normal((2, 3, 5))}, "row_by_row"
     yield {"x": rng.integers(-3, 4, (3, 2, 7))}, "integers"
     # One row far below the others: the maximum of the whole array, or of 0 and the row, empties it.
-    large = 1000.0 * rng.integers(-20, 21, (2, 3, 5))
+    large = 1000.0 * rng.permutation(np.arange(-15, 15)).reshape(2, 3, 5)
     large[0, 1] -= 100_000
     yield {"x": large}, "maximum"
+    for center in (5000, -5000):  # close to one another, and far from 0
+        yield {"x": center + coarse(rng, 2, 3, 5)}, "maximum"
+    for shape in ((5,), (1, 1, 7), (2, 3, 2, 5)):
+        yield {"x": rng.standard_normal(shape)}, "any_axes"
 
 
 _SOFTMAX = Exercise(
@@ -69,6 +74,7 @@ def _scores_cases(rng: np.random.Generator) -> Cases:
     yield inputs(3, 7, 2, 13), "sizes"
     integers = {name: rng.integers(-4, 5, (2, n, 7)) for name, n in (("query", 3), ("key", 5))}
     yield integers, "stored_as_integers"
+    yield inputs(1, 1, 5, 3), "single"
 
 
 _SCORES = Exercise(
@@ -101,6 +107,13 @@ def _attention_cases(rng: np.random.Generator) -> Cases:
     large = inputs(2, 3, 5, 7, 11)
     large["query"] *= 10_000
     yield large, "maximum"
+    for sign in (1, -1):  # the same with scores close to one another
+        shapes = {"query": (2, 3, 4), "key": (2, 5, 4), "value": (2, 5, 7)}
+        close = {name: coarse(rng, *shape) for name, shape in shapes.items()}
+        close["query"][..., 0], close["key"][..., 0] = 100, sign * 100
+        yield close, "maximum"
+    yield {name: np.round(4 * x).astype(int) for name, x in close.items()}, "stored_as_integers"
+    yield inputs(1, 1, 5, 7, 3), "single"
 
 
 _ATTENTION = Exercise(
@@ -124,11 +137,16 @@ def _causal_cases(rng: np.random.Generator) -> Cases:
     yield {"scores": few_queries}, "aligned_last"
     yield {"scores": rng.standard_normal((3, 7, 7))}, "aligned_last"
     yield {"scores": _far_below(rng, (2, 5, 11))}, "maximum_allowed"
+    for center in (5000, -5000):  # close to one another, and far from 0
+        yield {"scores": center + coarse(rng, 2, 3, 5)}, "maximum_allowed"
+    yield {"scores": rng.integers(-3, 4, (2, 3, 7))}, "stored_as_integers"
+    yield {"scores": rng.standard_normal((1, 1, 7))}, "single"
+    yield {"scores": rng.standard_normal((1, 1, 1031))}, "long"
 
 
 def _far_below(rng: np.random.Generator, shape: Any) -> Any:
     """Return scores which attract masked keys filled with too small a number, as -10000."""
-    return 5000.0 * rng.integers(-5, 6, shape) - 40_000
+    return 5000.0 * rng.integers(-5, 6, shape) - 2_000_000
 
 
 def _late(scores: Array, extra: int = 0) -> Array:
@@ -158,6 +176,7 @@ _CAUSAL = Exercise(
     ),
     rows_sum_to_one=True,
     clues={
+        "1031": "long",
         # Two equal lengths in the error: a square mask. "axis 1" is the axis of the queries.
         r"broadcast together.*\b(\d+),\1\)": "mask_shape",
         r"boolean index.*axis 1": "mask_shape",
@@ -177,6 +196,14 @@ def _masked_softmax_cases(rng: np.random.Generator) -> Cases:
     yield {"scores": rng.standard_normal((2, 3, 5)), "mask": mask}, "empty_row"
     mask = np.array([[1, 1, 1, 1, 1, 1, 1], [0, 1, 1, 0, 1, 0, 0]], dtype=bool)
     yield {"scores": _far_below(rng, (3, 2, 7)), "mask": mask}, "maximum_allowed"
+    for center in (5000, -5000):  # close to one another, and far from 0
+        scores = center + coarse(rng, 2, 3, 5)
+        yield {"scores": scores, "mask": rng.random((3, 5)) < 0.7}, "maximum_allowed"
+    yield {"scores": rng.integers(-3, 4, (2, 3, 5)), "mask": np.tri(3, 5) > 0}, "stored_as_integers"
+    mask = np.array([[[1, 1, 0, 0, 1]], [[0, 0, 0, 0, 0]]], dtype=bool)
+    yield {"scores": rng.standard_normal((2, 3, 5)), "mask": mask}, "empty_sequence"
+    for few in (mask[0, 0], np.array([[1], [0], [1]], dtype=bool)):
+        yield {"scores": rng.standard_normal((1, 3, 5)), "mask": few}, "few_axes"
 
 
 _MASKED_SOFTMAX = Exercise(

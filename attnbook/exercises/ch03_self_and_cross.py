@@ -9,7 +9,17 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from attnbook.exercises.exercise import Array, Cases, Exercise, Function, Inputs, with_hints
-from attnbook.exercises.mistakes import ATTEND, but, each, projection, put_wrong, returning, taking
+from attnbook.exercises.mistakes import (
+    ATTEND,
+    apart,
+    but,
+    coarse,
+    each,
+    projection,
+    put_wrong,
+    returning,
+    taking,
+)
 from attnbook.functional import scaled_dot_product_attention, softmax
 from attnbook.layers import self_attention
 from attnbook.masks import causal_mask, padding_mask
@@ -33,11 +43,19 @@ def _self_cases(rng: np.random.Generator) -> Cases:
         x = rng.standard_normal((length, d_model))
         return {"x": x, **_projections(rng, d_model, d_model, *sizes)}
 
-    yield inputs(5, 7, 3, 2), "step_by_step"
+    yield inputs(5, 7, 11, 2), "step_by_step"
     yield inputs(3, 5, 13, 11), "sizes"
     large = inputs(5, 7, 3, 2)
     large["x"] *= 1000
     yield large, "maximum"
+    for sign in (1, -1):  # the same with scores close to one another
+        shapes = {"x": (5, 7), "w_q": (7, 4), "w_k": (7, 4), "w_v": (7, 3)}
+        close = {name: coarse(rng, *shape) for name, shape in shapes.items()}
+        apart(close, "x", "x", sign)
+        yield close, "maximum"
+    integers = inputs(3, 7, 5, 1)
+    yield {**integers, "x": rng.integers(-2, 3, (3, 7))}, "stored_as_integers"
+    yield inputs(1, 3, 5, 7), "single"
 
 
 def _self(by: str = "xq xk xv", attend: Function = ATTEND) -> Function:
@@ -114,11 +132,34 @@ def _influence_cases(rng: np.random.Generator) -> Cases:
         return np.stack([np.cos(angle), np.sin(angle)], axis=1)
 
     yield case("turning", turning, 5, 2)
+    yield case("single", lambda x: np.tanh(x @ square), 1, 3)
+    arguments, id_ = case("whole_numbers", past, 5, 3)
+    yield {**arguments, "x": np.array([[0, 2, 1], [0, 0, 0], [1, 0, 3], [2, 2, 1], [0, 0, 0]])}, id_
+
+    def centred(x: Array) -> Any:  # the later keys move all scores of a row by the same
+        keys = x @ k
+        return softmax(np.where(five, x @ q @ (keys - keys.mean(axis=0)).T, -np.inf)) @ x @ v
+
+    yield case("centred_keys", centred, 5, 3)
+
+    def leaking(x: Array) -> Any:
+        return 100 + np.tril(np.ones((5, 5))) @ x + 4e-9 * x.sum(axis=0)
+
+    yield case("leaks_little", leaking, 5, 3)
+
+    def normalised(x: Array) -> Any:
+        return past((x - x.mean(axis=1, keepdims=True)) / (x.std(axis=1, keepdims=True) + 1e-5))
+
+    yield case("layer_norm", normalised, 5, 3)
+
+
+def _moved(x: Array, e: Array) -> Any:
+    return x + e * np.random.default_rng(1).standard_normal(x.shape)
 
 
 def _influence(
-    change: Function = lambda x, e: x + e,
-    differs: Function = lambda after, before: (after != before).any(axis=1),
+    change: Function = _moved,
+    differs: Function = lambda after, before: (abs(after - before) > 1e-12).any(axis=1),
 ) -> Function:
     """Make an influence that changes x, where e is 1 at token j, and compares outputs somehow."""
     return lambda attend, x: np.stack(
@@ -147,14 +188,16 @@ _INFLUENCE = Exercise(
             first_copied=lambda x, e: np.where(e, x[0], x),
             last_of_token=lambda x, e: x + e * np.eye(x.shape[1])[-1],
             first_of_token=lambda x, e: x + e * np.eye(x.shape[1])[0],
+            plus_one=lambda x, e: x + e,
+            copy_of_integers=lambda x, e: _moved(x, e).astype(x.dtype),
         ),
         all_true=_influence(lambda x, e: np.where(e, np.nan, x), lambda a, b: np.isnan(a).any(1)),
         **each(
             lambda differs: _influence(differs=differs),
-            all_coordinates=lambda a, b: (a != b).all(axis=1),
-            first_of_output=lambda a, b: a[:, 0] != b[:, 0],
-            last_of_output=lambda a, b: a[:, -1] != b[:, -1],
-            lengths=lambda a, b: np.linalg.norm(a, axis=1) != np.linalg.norm(b, axis=1),
+            all_coordinates=lambda a, b: (abs(a - b) > 1e-12).all(axis=1),
+            first_of_output=lambda a, b: abs(a - b)[:, 0] > 1e-12,
+            last_of_output=lambda a, b: abs(a - b)[:, -1] > 1e-12,
+            lengths=lambda a, b: np.abs(np.hypot.reduce(a, 1) - np.hypot.reduce(b, 1)) > 1e-12,
             sums=lambda a, b: ~np.isclose(a.sum(axis=1), b.sum(axis=1)),
             tolerance=lambda a, b: ~np.all(np.isclose(a, b), axis=1),
         ),
@@ -167,6 +210,7 @@ def _patches_cases(rng: np.random.Generator) -> Cases:
     yield {"image": rng.random((6, 10, 7)), "size": 2}, "first_patches"
     yield {"image": rng.random((15, 6, 7)), "size": 3}, "sizes"
     yield {"image": rng.integers(0, 256, (10, 15, 1), dtype=np.uint8), "size": 5}, "sizes"
+    yield {"image": rng.random((3, 3, 2)), "size": 3}, "one_patch"
 
 
 def _blocks(image: Array, high: int, wide: int = 0) -> Array:
@@ -228,7 +272,7 @@ def _cross_cases(rng: np.random.Generator) -> Cases:
         return {"x": x, "memory": memory, "lengths": np.array(lengths), **projections}
 
     # Equal lengths and widths: the wrong sequence shows as wrong numbers, not as an error.
-    yield inputs([3, 2, 4], 5, 5, 7, 7, 2, 11), "real_part"
+    yield inputs([3, 2, 4], 5, 5, 7, 7, 13, 11), "real_part"
     yield inputs([3, 0, 7], 2, 7, 11, 5, 13, 17), "length_zero"
     padded = inputs([3, 1], 5, 7, 3, 2, 11, 13)
     for memory, length in zip(padded["memory"], padded["lengths"], strict=True):
@@ -237,6 +281,21 @@ def _cross_cases(rng: np.random.Generator) -> Cases:
     large = inputs([2, 3, 5], 7, 5, 3, 11, 2, 13)
     large["x"] *= 10_000
     yield large, "maximum"
+    for sign in (1, -1):  # the same with scores close to one another
+        shapes = {"x": (2, 3, 5), "memory": (2, 7, 3), "lengths": (), "w_q": (5, 4)}
+        shapes |= {"w_k": (3, 4), "w_v": (3, 2)}
+        close = {name: coarse(rng, *shape) for name, shape in shapes.items()}
+        close["lengths"] = np.array([4, 6])
+        apart(close, "x", "memory", sign)
+        yield close, "maximum"
+    integers = inputs([1, 3], 2, 5, 3, 7, 11, 13)
+    for name in ("x", "memory"):
+        integers[name] = rng.integers(-2, 3, integers[name].shape)
+    yield integers, "stored_as_integers"
+    zeros = inputs([3, 5], 2, 5, 3, 7, 11, 13)
+    zeros["memory"][:, 1] = 0
+    yield zeros, "token_of_zeros"
+    yield inputs([1030], 1, 1031, 3, 2, 5, 7), "long"
 
 
 def _cross(by: str = "xq mk mv", attend: Function = ATTEND) -> Function:
@@ -257,7 +316,7 @@ _CROSS = Exercise(
         **each(_cross, swapped_projections="xk mq mv", values_by_w_k="xq mk mk"),
         **each(
             lambda attend: _cross(attend=attend),
-            **but(put_wrong("scale", "mask", "give"), "by_half", "by_len_q"),
+            **but(put_wrong("scale", "mask", "give"), "by_len_q"),
             padding_zeroed=lambda q, k, v, m: ATTEND(q, k * m.swapaxes(1, 2), v * m.swapaxes(1, 2)),
         ),
         **each(
@@ -279,7 +338,11 @@ _CROSS = Exercise(
         ),
     ),
     rows_sum_to_one=True,
-    clues={r"matmul.*core dimension": "columns_of", "broadcast together": "mask_of_keys"},
+    clues={
+        "1031": "long",
+        r"matmul.*core dimension": "columns_of",
+        "broadcast together": "mask_of_keys",
+    },
 )
 
 

@@ -11,7 +11,9 @@ from attnbook.exercises.exercise import Array, Cases, Exercise, Function, with_h
 from attnbook.exercises.mistakes import (
     ATTEND,
     Attention,
+    apart,
     but,
+    coarse,
     each,
     masked,
     projection,
@@ -26,8 +28,8 @@ from attnbook.masks import causal_mask
 
 # split-heads
 def _split_cases(rng: np.random.Generator) -> Cases:
-    shapes = (2, 7, 5, 3), (11, 2, 3, 5), (5, 3, 1, 7), (3, 5, 7, 1)
-    hints = "place", "sizes", "one_head", "narrow"
+    shapes = (2, 7, 5, 3), (11, 2, 3, 5), (5, 3, 1, 7), (3, 5, 7, 1), (1, 2, 3, 5)
+    hints = "place", "sizes", "one_head", "narrow", "single"
     for (batch, length, num_heads, head_dim), hint in zip(shapes, hints, strict=True):
         x = rng.standard_normal((batch, length, num_heads * head_dim))
         yield {"x": x, "num_heads": num_heads}, hint
@@ -54,7 +56,7 @@ _SPLIT_HEADS = Exercise(
         **each(_cut, heads_last="blhd->bldh", length_last="blhd->bhdl"),
         **each(_cut, batch_second="blhd->lhbd", reversed_axes="blhd->dhlb"),
         **returning(split_heads, one_alone=lambda h: h[:, 0], last_alone=lambda h: h[:, -1]),
-        **returning(split_heads, first_sequence=lambda h: h[0], squeezed=np.squeeze),
+        **returning(split_heads, first_sequence=lambda h: h[0]),
         **returning(
             split_heads,
             batch_merged=lambda h: h.reshape(-1, *h.shape[2:]),
@@ -72,8 +74,9 @@ _SPLIT_HEADS = Exercise(
 
 # merge-heads
 def _merge_cases(rng: np.random.Generator) -> Cases:
-    shapes = (2, 5, 7, 3), (11, 3, 2, 5), (3, 1, 5, 7), (5, 7, 3, 1)
-    for shape, hint in zip(shapes, ("place", "sizes", "one_head", "narrow"), strict=True):
+    shapes = (2, 5, 7, 3), (11, 3, 2, 5), (3, 1, 5, 7), (5, 7, 3, 1), (1, 3, 2, 5)
+    hints = "place", "sizes", "one_head", "narrow", "single"
+    for shape, hint in zip(shapes, hints, strict=True):
         yield {"heads": rng.standard_normal(shape)}, hint
 
 
@@ -113,13 +116,20 @@ _MERGE_HEADS = Exercise(
 
 # multi-head
 def _multi_cases(rng: np.random.Generator) -> Cases:
-    shapes = (2, 7, 5, 3), (11, 2, 3, 5), (5, 3, 1, 7), (2, 7, 5, 3)
-    hints = "step_by_step", "sizes", "one_head", "maximum"
+    shapes = (2, 5, 3, 7), (11, 2, 5, 3), (5, 3, 1, 7), (2, 7, 5, 3), (1, 2, 5, 3)
+    hints = "step_by_step", "sizes", "one_head", "maximum", "single"
     for (batch, length, num_heads, head_dim), hint in zip(shapes, hints, strict=True):
         d_model = num_heads * head_dim
         weights = {f"w_{letter}": projection(rng, d_model, d_model) for letter in "qkvo"}
         x = rng.standard_normal((batch, length, d_model)) * (1000 if hint == "maximum" else 1)
         yield {"x": x, **weights, "num_heads": num_heads}, hint
+    integers = rng.integers(-2, 3, x.shape)
+    yield {"x": integers, **weights, "num_heads": num_heads}, "stored_as_integers"
+    for sign in (1, -1):  # large scores, close to one another
+        close = {f"w_{letter}": coarse(rng, 12, 12) for letter in "qkvo"}
+        close = {"x": coarse(rng, 2, 5, 12), **close, "num_heads": 3}
+        apart(close, "x", "x", sign)
+        yield close, "maximum"
 
 
 def _multi(split: Any = split_heads, merge: Any = merge_heads, attend: Any = ATTEND) -> Function:
@@ -189,7 +199,7 @@ _MULTI_HEAD = Exercise(
 
 # packed-weights
 def _packed_cases(rng: np.random.Generator) -> Cases:
-    for d_model, hint in (5, "query"), (2, "sizes"), (7, "sizes"):
+    for d_model, hint in (5, "query"), (2, "sizes"), (7, "sizes"), (1, "single"):
         packed, out = projection(rng, 3 * d_model, d_model), projection(rng, d_model, d_model)
         yield {"in_proj_weight": packed, "out_proj_weight": out}, hint
 
@@ -237,6 +247,8 @@ def _contribution_cases(rng: np.random.Generator) -> Cases:
     for (n, length, d, d_model), hint in zip(sizes, ("alone", "oblong", "one_head"), strict=True):
         heads = rng.standard_normal((n, length, d))
         yield {"heads": heads, "w_o": projection(rng, n * d, d_model)}, hint
+    integers = {"heads": rng.integers(-9, 10, (3, 1, 5)), "w_o": projection(rng, 15, 7)}
+    yield integers, "stored_as_integers"
 
 
 def _by_rows(rows: Function) -> Function:

@@ -35,6 +35,7 @@ def _frequencies(d_model: int, base: float) -> Any:
 _FREQUENCIES: dict[str, Function] = dict(
     **each(lambda n: lambda d, b: b ** (n * _exponents(d)), single=0.5, doubled=2, no_minus=-1),
     **each(lambda n: lambda d, b: b ** (_exponents(d) * d / (d - n)), one_less=1, two_less=2),
+    cut_frequencies=lambda d, b: np.trunc(_frequencies(d, b)),
     times_base=lambda d, b: b * _exponents(d),
     divided_late=lambda d, b: b ** (_exponents(d) * d) / d,
     **each(lambda n: lambda d, b: n ** _exponents(d), no_base=np.e, all_ones=1, fixed_base=1e4),
@@ -74,10 +75,10 @@ _SINUSOIDAL = Exercise(
     call="encode(length, d_model, base)",
     reference=_encode,
     cases=_cases(
-        "first_rows other_base integer_base one_pair one_position",
-        length=[7, 5, 13, 11, 1],
-        d_model=[10, 22, 6, 2, 14],
-        base=[50.0, 10000.0, 300, 20.0, 100.0],
+        "first_rows other_base integer_base one_pair one_position long",
+        length=[7, 5, 13, 11, 1, 5003],
+        d_model=[10, 22, 6, 2, 14, 4],
+        base=[50.0, 10000.0, 300, 20.0, 100.0, 16.0],  # the last: exact in float32, too
     ),
     mistakes=dict(
         _ENCODINGS,
@@ -87,7 +88,7 @@ _SINUSOIDAL = Exercise(
         **returning(_angles, sines_alone=np.sin, by_rows=lambda a: _waves(a.T).T),
         **returning(_angles, angles=np.copy, by_length=lambda a: _waves(a / len(a))),
         **returning(_encode, transposed=np.transpose, cut_to_integers=np.trunc),
-        **returning(_encode, stacked=lambda e: e.reshape(len(e), -1, 2), squeezed=np.squeeze),
+        **returning(_encode, stacked=lambda e: e.reshape(len(e), -1, 2)),
         **returning(_encode, padded=lambda e: e * (np.c_[: len(e)] > 0)),
         **returning(_encode, cosine_halves=lambda e: np.hstack([e[:, 1::2], e[:, 0::2]])),
     ),
@@ -120,10 +121,10 @@ _ROTATION = Exercise(
     call="rotation(offset, d_model, base)",
     reference=_rotation,
     cases=_cases(
-        "of_p negative sizes nothing_moves one_pair",
-        offset=[3, -2, 5, 0, 7],
-        d_model=[10, 6, 14, 6, 2],
-        base=[50.0, 10000.0, 300, 20.0, 30.0],
+        "of_p negative sizes nothing_moves one_pair long",
+        offset=[3, -2, 5, 0, 7, 5003],
+        d_model=[10, 6, 14, 6, 2, 4],
+        base=[50.0, 10000.0, 300, 20.0, 30.0, 16.0],
     ),
     mistakes=dict(
         **each(_blocked, transposed="c -s s c", two_pluses="c s s c", two_minuses="c -s -s c"),
@@ -136,10 +137,10 @@ _ROTATION = Exercise(
         shifted_columns=lambda p, d, b: np.roll(np.eye(d), p, axis=0),
         **returning(_rotation, **_IN_BLOCKS, around_ones=lambda m: np.where(m == 0, 1, m)),
         **returning(_rotation, no_sine_below=np.triu, no_sines=lambda m: np.diag(np.diag(m))),
+        **returning(_rotation, cut_to_integers=np.trunc),
         **returning(_rotation, encoding=lambda m: m[:, 1::2].sum(axis=1)),
         **returning(_rotation, on_diagonal=lambda m: np.diag(m[:, 1::2].sum(axis=1))),
         **each(lambda wrong: _blocked(of=wrong), **_FREQUENCIES),
-        first_pair=_blocked(of=lambda d, b: _exponents(d) == 0),
         last_frequency=_blocked(of=lambda d, b: np.full(d // 2, _frequencies(d, b)[-1])),
         offset_in_degrees=_blocked(of=lambda d, b: np.full(d // 2, np.pi / 180)),
     ),
@@ -152,6 +153,7 @@ def _add_cases(rng: np.random.Generator) -> Cases:
     for hint, shape in shapes.items():
         yield {"x": rng.standard_normal(shape)}, hint
     yield {"x": rng.integers(-9, 10, (2, 5, 6))}, "stored_as_integers"
+    yield {"x": rng.standard_normal((1, 5003, 2))}, "long"
 
 
 def _added(combine: Function) -> Function:
@@ -183,7 +185,12 @@ _ADD_POSITIONS = Exercise(
         **each(lambda e: lambda x: x + e(*x.shape[1:], 1e4), **but(_ENCODINGS, "fixed_base")),
     ),
     clues=_CLUES
-    | {"broadcast": "row_per_token", "Cannot cast": "in_place_sum", "bounds|unpack": "three_axes"},
+    | {
+        "5003": "long",
+        "broadcast": "row_per_token",
+        "Cannot cast": "in_place_sum",
+        "bounds|unpack": "three_axes",
+    },
 )
 
 
@@ -200,10 +207,10 @@ _OFFSET_SCORE = Exercise(
     returns=("score",),
     reference=_score,
     cases=_cases(
-        "three_apart negative far_apart no_offset_here negative_score",
-        offset=[3, -13, 38, 0, 3],
-        d_model=[10, 6, 14, 22, 2],
-        base=[50.0, 10000.0, 300, 20.0, 30.0],
+        "three_apart negative far_apart no_offset_here negative_score long",
+        offset=[3, -13, 38, 0, 3, 5003],
+        d_model=[10, 6, 14, 22, 2, 4],
+        base=[50.0, 10000.0, 300, 20.0, 30.0, 16.0],
     ),
     mistakes=dict(
         sines=lambda o, d, b: np.sin(o * _frequencies(d, b)).sum(),
@@ -237,10 +244,10 @@ _REVERSAL = Exercise(
     reference=lambda n, d, b: _rotation(n - 1, d, b) @ np.diag([-1, 1] * (d // 2)),
     # More positions than columns, so that one matrix alone reverses them all.
     cases=_cases(
-        "of_p other_base sizes one_pair",
-        length=[23, 59, 97, 5],
-        d_model=[10, 6, 14, 2],
-        base=[50.0, 10000.0, 300, 30.0],
+        "of_p other_base sizes one_pair long",
+        length=[23, 59, 97, 5, 5003],
+        d_model=[10, 6, 14, 2, 4],
+        base=[50.0, 10000.0, 300, 30.0, 16.0],
     ),
     mistakes=dict(
         **each(_reversed, rotation="c s -s c", rotation_back="c -s s c", moved_first="-c -s -s c"),
@@ -255,7 +262,7 @@ _REVERSAL = Exercise(
         columns_reversed=lambda length, d, b: np.fliplr(np.eye(d)),
         rows_reversed=lambda length, d, b: np.fliplr(np.eye(length)),
         encodings=lambda length, d, b: _encode(length, d, b)[::-1],
-        **returning(_reversed(), **_IN_BLOCKS),
+        **returning(_reversed(), **_IN_BLOCKS, cut_to_integers=np.trunc),
         **each(lambda wrong: _reversed(of=wrong), **_FREQUENCIES),
     ),
     clues=_CLUES | {"out of bounds|broadcast": "block_of_pair"},

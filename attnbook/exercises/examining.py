@@ -58,6 +58,7 @@ def _problem(
             if now is not before and not np.array_equal(now, before, equal_nan=True):
                 return tell(exercise, "in_place", argument=argument)
         expected = _run(exercise, exercise.reference, arguments)
+        result = _unpacked(result, expected)
         got = to_arrays(result, len(exercise.returns))
         if alike(got, expected):
             dtype = np.asarray(result).dtype if exercise.boolean else np.dtype(bool)
@@ -65,7 +66,14 @@ def _problem(
         for mistake in exercise.known:
             if _explains(exercise, mistake.wrong, got, arguments, passed, alike):
                 return Told((mistake.id,), mistake.hint)
-        return describe(exercise, result, expected, hint)
+        return describe(exercise, result, expected, hint, first=not passed)
+
+
+def _unpacked(result: Any, expected: tuple[Array, ...]) -> Any:
+    """Return the arrays that a stacked one unpacks into, if it has the shapes of the expected."""
+    shapes = [e.shape for e in expected]
+    several = isinstance(result, np.ndarray) and len(result.shape) > 0 and len(shapes) > 1
+    return tuple(result) if several and [*map(np.shape, result)] == shapes else result
 
 
 def _explains(
@@ -85,7 +93,10 @@ def _explains(
             alike(_run(exercise, wrong, earlier), _run(exercise, exercise.reference, earlier))
             for earlier in passed
         )
-    except ValueError:  # the mistake does not fit these shapes: it would have raised an error
+    except (
+        ValueError,
+        IndexError,
+    ):  # the mistake does not fit these shapes: it would have raised an error
         return False
 
 

@@ -8,13 +8,31 @@ from typing import Any
 
 import numpy as np
 
-from attnbook.exercises.exercise import Array, Function
+from attnbook.exercises.exercise import Array, Function, Inputs
 from attnbook.functional import softmax
 
 
 def projection(rng: np.random.Generator, rows: int, columns: int) -> Any:
     """Return a matrix that keeps the size of what it projects."""
     return rng.standard_normal((rows, columns)) / np.sqrt(rows)
+
+
+def coarse(rng: np.random.Generator, *shape: int) -> Any:
+    """Return normal noise in quarters, which stay exact, in float32 too, when 5000 is added."""
+    return np.round(4 * rng.standard_normal(shape)) / 4
+
+
+def apart(inputs: Inputs, query: str, key: str, sign: int, width: int = 4) -> None:
+    """Move all scores by 5000, up or down, of heads of a width; their differences stay small.
+
+    The first number of a token is 100, and only the first column of a head gets it.
+    """
+    for name, weights, first in ((query, "w_q", 1), (key, "w_k", sign)):
+        inputs[name][..., 0] = 100
+        inputs[weights][0] = 0
+        inputs[weights][0, ::width] = first
+        inputs[weights][1:, ::width] = 0
+    inputs["w_v"][0] = 0
 
 
 # To compose mistakes
@@ -67,6 +85,15 @@ def hard_max(x: Array) -> Any:
     return (x == x.max(axis=-1, keepdims=True)).astype(float)
 
 
+def hard_far(x: Array) -> Any:
+    large = np.abs(x[np.isfinite(x)]).max(initial=0) > 700
+    return np.eye(x.shape[-1])[x.argmax(axis=-1)] if large else softmax(x)
+
+
+def guarded_above(x: Array) -> Any:
+    return softmax(x) if x.max() > 0 else naive_softmax(x)
+
+
 def masked(scores: Array, mask: Any) -> Array:
     return softmax(_hidden(scores, mask))
 
@@ -107,8 +134,10 @@ SOFTMAX: dict[str, Function] = dict(
     no_softmax=lambda x: x,
     no_exponential=lambda x: x / x.sum(axis=-1, keepdims=True),
     hard=hard_max,
+    hard_far=hard_far,
     uniform=lambda x: np.full(x.shape, 1 / x.shape[-1]),
     overflow=naive_softmax,
+    underflow=guarded_above,
     no_sum=lambda x: np.exp(x - x.max(axis=-1, keepdims=True)),
     bare=np.exp,
     sum_of_all=lambda x: np.exp(x) / np.exp(x).sum(),
@@ -130,6 +159,7 @@ MASK: dict[str, Function] = dict(
     masked_maximum=_late_maximum,
     over_queries=lambda s, m: softmax(_hidden(s, m), axis=-2),
     hard=lambda s, m: hard_max(_hidden(s, m)) * m,
+    hard_far=lambda s, m: hard_far(_hidden(s, m)) * m,
     uniform=lambda s, m: masked(0 * s, m),
 )
 
@@ -157,6 +187,7 @@ STAGES: dict[str, dict[str, Function]] = {
         unscaled=lambda s, q, k, v: s,
         by_d_k=lambda s, q, k, v: s / q.shape[-1],
         times_root=lambda s, q, k, v: s * np.sqrt(q.shape[-1]),
+        by_whole_root=lambda s, q, k, v: s / int(np.sqrt(q.shape[-1])),
         by_half=lambda s, q, k, v: s / (q.shape[-1] / 2),
         by_double=lambda s, q, k, v: s / q.shape[-1] / 2,
         by_eight=lambda s, q, k, v: s / 8,

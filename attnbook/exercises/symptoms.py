@@ -103,8 +103,13 @@ def _takes(function: Function, arguments: Inputs) -> bool:
     return True
 
 
-def describe(exercise: Exercise, result: Any, expected: tuple[Array, ...], hint: str) -> Told:
-    """Say how a wrong result differs: in kind, number, shape, then in its numbers."""
+def describe(
+    exercise: Exercise, result: Any, expected: tuple[Array, ...], hint: str, first: bool = True
+) -> Told:
+    """Say how a wrong result differs: in kind, number, shape, then in its numbers.
+
+    ``first`` is False if the answer was right in an earlier case.
+    """
     if result is None:
         return tell(exercise, "none", call=exercise.call)
     parts = _parts(result, len(expected))
@@ -117,11 +122,13 @@ def describe(exercise: Exercise, result: Any, expected: tuple[Array, ...], hint:
     got = to_arrays(result, len(expected)) or ()
     for name, g, e in zip(exercise.returns, got, expected, strict=True):
         if g.shape != e.shape:
-            more = []
+            more = [] if first else [hint]
             if e.ndim > 1 and g.shape == e.swapaxes(-1, -2).shape:
                 more = ["swapped_axes"]
             elif isinstance(result, tuple) and g.shape == (1, *e.shape):
                 more = ["stray_comma"]
+            elif g.ndim < e.ndim and np.squeeze(g).shape == np.squeeze(e).shape:
+                more = ["lost_axis"]
             return tell(exercise, "shape", *more, name=name, got=g.shape, expected=e.shape)
     for name, g in zip(exercise.returns, got, strict=True):
         if exercise.boolean and not np.isin(g, (0, 1)).all():
@@ -147,7 +154,8 @@ def _weights_problem(
         about = {"row": row, "got": f"{sums[row]:.3g}", "expected": f"{right[row]:.3g}"}
         return tell(exercise, "row_sum", hint, **about)
     leak = np.where(expected == 0, got, 0).max()
-    clue = "number_for_inf" if leak < 1e-3 else hint
+    small = "number_for_inf" if "no_mask" in exercise.mistakes else "small_added"
+    clue = small if leak < 1e-3 else hint
     return tell(exercise, "leak", clue, number=f"{leak:.3g}") if leak else None
 
 

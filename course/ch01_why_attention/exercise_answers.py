@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 import attnbook
-from course.bank import Bank
+from course.bank import Bank, guarded_above, one_hot_where_large
 
 BANK = Bank()
 
@@ -199,7 +199,7 @@ def lookup_clipped(query, key, value, sharpness):
     return e @ value / e.sum()
 
 
-@BANK.wrong_for("soft-lookup", names="integers_like_input")
+@BANK.wrong_for("soft-lookup", names="integers_like_input", of="integers")
 def lookup_into_zeros_like(query, key, value, sharpness):
     result = np.zeros_like(value[0])
     weights = softmax(sharpness * (key @ query))
@@ -1018,7 +1018,7 @@ def regression_clipped(x_query, x, y, bandwidth):
     return regress(np.exp(np.clip(exponents(x_query, x, bandwidth), -700, 0)), y)
 
 
-@BANK.wrong_for("kernel-regression", names="integers_like_input")
+@BANK.wrong_for("kernel-regression", names="integers_like_input", of="integers")
 def regression_into_integers(x_query, x, y, bandwidth):
     result = np.zeros_like(x_query)
     for i, weights in enumerate(softmax(exponents(x_query, x, bandwidth))):
@@ -1296,3 +1296,131 @@ def additive_scores_keeps_the_last_axis(query, key, w_query, w_key, w_score):
 @BANK.wrong_for("additive-scores", symptom="differs entry")
 def additive_scores_with_arctan(query, key, w_query, w_key, w_score):
     return np.arctan(pairs(query, key, w_query, w_key)) @ w_score
+
+
+# wrong in a way that course/bank.py lists
+
+
+@BANK.wrong_for("soft-lookup", names="hard_far", of="one_hot")
+def lookup_one_hot_where_large(query, key, value, sharpness):
+    return one_hot_where_large(sharpness * key @ query) @ value
+
+
+@BANK.wrong_for("soft-lookup", names="underflow", of="one_sign")
+def lookup_guarded_above(query, key, value, sharpness):
+    return guarded_above(sharpness * key @ query) @ value
+
+
+@BANK.wrong_for("kernel-regression", names="far_nearest", of="one_hot")
+def regression_nearest_where_all_underflow(x_query, x, y, bandwidth):
+    distance = x_query[:, None] - x
+    kernel = np.exp(-(distance**2) / (2 * bandwidth**2))
+    total = kernel.sum(axis=1)
+    nearest = y[np.abs(distance).argmin(axis=1)]
+    return np.where(total == 0, nearest, kernel @ y / np.where(total == 0, 1, total))
+
+
+@BANK.wrong_for("kernel-regression", names="far_nan", of="one_sign")
+def regression_guarded_above(x_query, x, y, bandwidth):
+    scores = -((x_query[:, None] - x) ** 2) / (2 * bandwidth**2)
+    return guarded_above(scores) @ y
+
+
+@BANK.wrong_for("kernel-regression", names="not_finite far", of="one_sign")
+def regression_guarded_on_the_right(x_query, x, y, bandwidth):
+    scores = -((x_query[:, None] - x) ** 2) / (2 * bandwidth**2)
+    right = x_query > x.max()
+    scores[right] -= scores[right].max(axis=1, keepdims=True)
+    e = np.exp(scores)
+    return e @ y / e.sum(axis=1)
+
+
+@BANK.wrong_for("kernel-regression", names="far_zero", of="tolerance")
+def regression_with_a_small_number_below(x_query, x, y, bandwidth):
+    kernel = np.exp(-((x_query[:, None] - x) ** 2) / (2 * bandwidth**2))
+    return kernel @ y / (kernel.sum(axis=1) + 1e-300)
+
+
+@BANK.wrong_for("recall", names="integers_like_input", of="integers")
+def recall_predicts_integers(states, wanted):
+    half = len(states) // 2
+    known = np.column_stack([states, np.ones(len(states))])
+    weights = np.linalg.lstsq(known[:half], wanted[:half])[0]
+    predicted = np.zeros_like(wanted[half:])
+    for t in range(len(predicted)):
+        predicted[t] = known[half + t] @ weights
+    return np.corrcoef(predicted, wanted[half:])[0, 1] ** 2
+
+
+def recall_between(states, wanted, end, start):
+    known = np.column_stack([states, np.ones(len(states))])
+    weights = np.linalg.lstsq(known[:end], wanted[:end])[0]
+    return np.corrcoef(known[start:] @ weights, wanted[start:])[0, 1] ** 2
+
+
+@BANK.wrong_for("recall", names="fit_one_short")
+def recall_fitted_on_one_less(states, wanted):
+    half = len(states) // 2
+    return recall_between(states, wanted, half - 1, half)
+
+
+@BANK.wrong_for("recall", names="fit_one_too_long")
+def recall_fitted_on_one_more(states, wanted):
+    half = len(states) // 2
+    return recall_between(states, wanted, half + 1, half)
+
+
+@BANK.wrong_for("recall", names="scored_one_late")
+def recall_scored_on_one_less(states, wanted):
+    half = len(states) // 2
+    return recall_between(states, wanted, half, half + 1)
+
+
+@BANK.wrong_for("recall", names="last_left_out")
+def recall_scored_without_the_last(states, wanted):
+    half = len(states) // 2
+    known = np.column_stack([states, np.ones(len(states))])
+    weights = np.linalg.lstsq(known[:half], wanted[:half])[0]
+    return np.corrcoef(known[half:-1] @ weights, wanted[half:-1])[0, 1] ** 2
+
+
+BANK.spoil(
+    "squeeze",
+    "shape lost_axis",
+    "soft-lookup",
+    "state-jacobian",
+    "kernel-regression",
+    "additive-scores",
+)
+BANK.spoil("tolerance", "nearly", "soft-lookup", "recall", "state-jacobian", "additive-scores")
+BANK.spoil("integers", "differs stored_as_integers", "state-jacobian", "additive-scores")
+
+BANK.never("one_hot one_sign", "it takes no softmax", "recall", "state-jacobian", "additive-scores")
+BANK.never(
+    "axes",
+    "the statement says how many axes there are",
+    "soft-lookup",
+    "recall",
+    "state-jacobian",
+    "kernel-regression",
+    "additive-scores",
+)
+BANK.never("squeeze", "the result is one number", "recall")
+BANK.never(
+    "table",
+    "positions play no part",
+    "soft-lookup",
+    "recall",
+    "state-jacobian",
+    "kernel-regression",
+    "additive-scores",
+)
+BANK.never(
+    "mask",
+    "there is no mask",
+    "soft-lookup",
+    "recall",
+    "state-jacobian",
+    "kernel-regression",
+    "additive-scores",
+)

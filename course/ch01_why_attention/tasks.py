@@ -32,7 +32,8 @@ def _curve(rng, queries, points, bandwidth):
     x = np.linspace(-1.5, 1.5, points) + rng.uniform(-1, 1, points) / points
     y = np.sin(2 * x) + x + 0.1 * rng.standard_normal(points)
     x_query = rng.uniform(-1.5, 1.5, queries)
-    x_query[[0, -1]] = 1.75, -1.75  # beyond the ends, too
+    if queries > 1:
+        x_query[[0, -1]] = 1.75, -1.75  # beyond the ends, too
     return {"x_query": x_query, "x": x, "y": y, "bandwidth": bandwidth}
 
 
@@ -40,6 +41,7 @@ def _curve_cases(rng):
     yield _curve(rng, *sizes(rng, (3, 5), (11, 13)), float(rng.uniform(0.6, 0.8))), "line_around"
     other = _curve(rng, *sizes(rng, (7, 11), (11, 13, 17)), float(rng.uniform(0.45, 0.55)))
     yield other, "other_sizes"
+    yield _curve(rng, 1, *sizes(rng, (11, 13)), float(rng.uniform(0.6, 0.8))), "single"
 
 
 _right_lines = _lines()
@@ -81,10 +83,14 @@ def _errors(weigh=_left_out, score=lambda error: np.mean(error**2)):
 
 
 def _loo_cases(rng):
-    for points, bandwidths in (((11, 13), (0.2, 0.5, 1.1)), ((17, 19), (0.3, 0.9, 0.6, 2, 0.15))):
+    for points, bandwidths, part in (
+        ((11, 13), (0.2, 0.5, 1.1), "all_the_others"),
+        ((17, 19), (0.3, 0.9, 0.6, 2, 0.15), "all_the_others"),
+        ((11, 13), (0.7,), "single"),
+    ):
         curve = _curve(rng, 1, int(rng.choice(points)), 1.0)
         bandwidths = np.array(bandwidths) * rng.uniform(0.9, 1.1)
-        yield {"x": curve["x"], "y": curve["y"], "bandwidths": bandwidths}, "all_the_others"
+        yield {"x": curve["x"], "y": curve["y"], "bandwidths": bandwidths}, part
 
 
 _LOO_ERRORS = Task(

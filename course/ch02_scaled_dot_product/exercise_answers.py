@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 import attnbook
-from course.bank import Bank
+from course.bank import Bank, guarded_above, one_hot_where_large
 
 BANK = Bank()
 MASK_SHAPE = r"The mask needs shape \(len_q, len_k\): the last len_q rows"
@@ -24,16 +24,12 @@ def softmax_vectorised(x):
 
 @BANK.right_for("softmax")
 def softmax_in_loops(x):
-    result = []
-    for matrix in x:
-        rows = []
-        for row in matrix:
-            largest = max(row)
-            exponentials = [math.exp(score - largest) for score in row]
-            total = sum(exponentials)
-            rows.append([e / total for e in exponentials])
-        result.append(rows)
-    return result
+    if np.ndim(x) > 1:
+        return [softmax_in_loops(part) for part in x]
+    largest = max(x)
+    exponentials = [math.exp(score - largest) for score in x]
+    total = sum(exponentials)
+    return [e / total for e in exponentials]
 
 
 @BANK.right_for("softmax")
@@ -168,7 +164,7 @@ def softmax_in_place(x):
     return e / e.sum(axis=-1, keepdims=True)
 
 
-@BANK.wrong_for("softmax", names="integers_like_input")
+@BANK.wrong_for("softmax", names="integers_like_input", of="integers")
 def softmax_into_zeros_like(x):
     result = np.zeros_like(x)
     for b in range(x.shape[0]):
@@ -417,7 +413,7 @@ def scores_elementwise(query, key):
     return (query * key).sum(axis=-1) / np.sqrt(query.shape[-1])
 
 
-@BANK.wrong_for("scores", names="integers_like_input")
+@BANK.wrong_for("scores", names="integers_like_input", of="integers")
 def scores_into_integer_array(query, key):
     result = np.zeros((len(query), query.shape[1], key.shape[1]), dtype=query.dtype)
     for b in range(len(query)):
@@ -425,7 +421,7 @@ def scores_into_integer_array(query, key):
     return result
 
 
-@BANK.wrong_for("scores", names="cut_to_integers")
+@BANK.wrong_for("scores", names="cut_to_integers", of="integers")
 def scores_as_int(query, key):
     return (query @ key.transpose(0, 2, 1) / np.sqrt(query.shape[-1])).astype(int)
 
@@ -763,7 +759,7 @@ def causal_weights_by_positions(scores):
     key_position = np.arange(scores.shape[2])
     query_position = key_position[-scores.shape[1] :]
     future = key_position[None, :] > query_position[:, None]
-    filled = scores.copy()
+    filled = scores.astype(float)
     filled[:, future] = -np.inf
     return softmax_vectorised(filled)
 
@@ -1480,3 +1476,183 @@ def share_missing_parentheses(length, d_model, d_ff):
 @BANK.wrong_for("attention-share", symptom="shape")
 def share_in_a_list(length, d_model, d_ff):
     return [share_cancelled(length, d_model, d_ff)]
+
+
+# wrong in a way that course/bank.py lists
+
+
+@BANK.wrong_for("softmax", names="hard_far", of="one_hot")
+def softmax_one_hot_where_large(x):
+    return one_hot_where_large(x)
+
+
+@BANK.wrong_for("softmax", names="hard_far", of="one_hot")
+def softmax_one_hot_above_a_hundred(x):
+    soft = softmax_vectorised(x)
+    large = np.abs(x).max(axis=-1, keepdims=True) > 100
+    return np.where(large, soft == soft.max(axis=-1, keepdims=True), soft)
+
+
+@BANK.wrong_for("softmax", names="underflow", of="one_sign")
+def softmax_guarded_above(x):
+    return guarded_above(x)
+
+
+@BANK.wrong_for("softmax", names="raised any_axes", of="axes")
+def softmax_in_two_loops(x):
+    result = np.zeros(x.shape)
+    for b in range(x.shape[0]):
+        for i in range(x.shape[1]):
+            e = np.exp(x[b, i] - max(x[b, i]))
+            result[b, i] = e / sum(e)
+    return result
+
+
+@BANK.wrong_for("softmax", names="raised any_axes", of="axes")
+def softmax_over_axis_two(x):
+    e = np.exp(x - x.max(axis=2, keepdims=True))
+    return e / e.sum(axis=2, keepdims=True)
+
+
+@BANK.wrong_for("softmax", names="raised any_axes", of="axes")
+def softmax_maximum_with_an_axis_put_back(x):
+    e = np.exp(x - x.max(axis=-1)[:, :, None])
+    return e / e.sum(axis=-1)[:, :, None]
+
+
+@BANK.wrong_for("softmax", names="leak small_added", of="tolerance")
+def softmax_plus_a_billionth(x):
+    return softmax_vectorised(x) + 1e-9
+
+
+@BANK.wrong_for("scores", names="by_whole_root")
+def scores_by_the_whole_part_of_the_root(query, key):
+    return query @ key.swapaxes(-1, -2) / int(np.sqrt(query.shape[-1]))
+
+
+@BANK.wrong_for("attention", names="hard_far", of="one_hot")
+def attention_one_hot_where_large(query, key, value):
+    weights = one_hot_where_large(query @ key.swapaxes(1, 2) / np.sqrt(key.shape[-1]))
+    return weights @ value, weights
+
+
+@BANK.wrong_for("attention", names="underflow", of="one_sign")
+def attention_guarded_above(query, key, value):
+    weights = guarded_above(query @ key.swapaxes(1, 2) / np.sqrt(key.shape[-1]))
+    return weights @ value, weights
+
+
+@BANK.wrong_for("causal", names="hard_far", of="one_hot")
+def causal_weights_one_hot_where_large(scores):
+    return one_hot_where_large(np.where(causal_allowed(scores), scores, -np.inf))
+
+
+@BANK.wrong_for("causal", names="far_scores", of="one_sign")
+def causal_weights_guarded_above(scores):
+    return guarded_above(np.where(causal_allowed(scores), scores, -np.inf))
+
+
+@BANK.wrong_for("causal", names="raised stored_as_integers", of="integers")
+def causal_weights_fill_a_copy(scores):
+    filled = scores.copy()
+    filled[:, ~causal_allowed(scores)] = -np.inf
+    return softmax_vectorised(filled)
+
+
+def causal_mask_of_a_thousand(scores):
+    len_q, len_k = scores.shape[-2:]
+    return np.tril(np.ones((1000, 1000), dtype=bool))[len_k - len_q : len_k, :len_k]
+
+
+@BANK.wrong_for("causal", names="raised long", of="table")
+def causal_weights_from_a_fixed_mask(scores):
+    return softmax_vectorised(np.where(causal_mask_of_a_thousand(scores), scores, -np.inf))
+
+
+@BANK.wrong_for("causal", names="differs long", of="table")
+def causal_weights_masked_up_to_a_thousand(scores):
+    filled = np.array(scores, dtype=float)
+    len_q, len_k = scores.shape[-2:]
+    for i in range(len_q):
+        filled[:, i, len_k - len_q + i + 1 : 1000] = -np.inf
+        filled[:, i, 1000:] = -np.inf
+    return softmax_vectorised(filled)
+
+
+@BANK.wrong_for("masked-softmax", names="hard_far", of="one_hot")
+def masked_softmax_one_hot_where_large(scores, mask):
+    filled = np.where(mask, scores, -np.inf)
+    if np.abs(scores).max() > 700:
+        return np.eye(scores.shape[-1])[filled.argmax(axis=-1)] * mask
+    return masked_softmax_with_minus_infinity(scores, mask)
+
+
+@BANK.wrong_for("masked-softmax", names="far_scores", of="one_sign")
+def masked_softmax_guarded_above(scores, mask):
+    return np.nan_to_num(guarded_above(np.where(mask, scores, -np.inf)))
+
+
+@BANK.wrong_for("masked-softmax", names="raised few_axes", of="axes")
+def masked_softmax_of_a_mask_with_two_axes(scores, mask):
+    weights = np.zeros(scores.shape)
+    for b, i in np.ndindex(*scores.shape[:2]):
+        own = mask[b, i if mask.shape[1] > 1 else 0] if mask.ndim == 3 else mask[i, :]
+        if own.any():
+            e = np.exp(scores[b, i] - scores[b, i][own].max()) * own
+            weights[b, i] = np.where(own, e, 0) / e[own].sum()
+    return weights
+
+
+@BANK.wrong_for("masked-softmax", names="raised boolean_index", of="mask")
+def masked_softmax_finds_empty_rows_in_the_mask(scores, mask):
+    weights = softmax_vectorised(np.where(mask, scores, -np.inf))
+    weights[~mask.any(axis=-1)] = 0
+    return weights
+
+
+@BANK.wrong_for("masked-softmax", names="row_sum empty_sequence", of="mask")
+def masked_softmax_loops_over_rows_of_the_mask(scores, mask):
+    weights = softmax_vectorised(np.where(mask, scores, -1e9))
+    for row in np.argwhere(~mask.any(axis=-1)):
+        weights[tuple(row)] = 0
+    return weights * mask if mask.shape == scores.shape else weights
+
+
+@BANK.wrong_for("masked-softmax", names="leak number_for_inf", of="tolerance")
+def masked_softmax_plus_a_billionth(scores, mask):
+    return (masked_softmax_with_minus_infinity(scores, mask) + 1e-9) / (1 + 1e-9)
+
+
+@BANK.wrong_for("causal", names="differs single")
+def causal_weights_one_query_is_the_first(scores):
+    _, len_q, len_k = scores.shape
+    offset = len_k - len_q if len_q > 1 else 0
+    return softmax_vectorised(np.where(np.tri(len_q, len_k, offset) > 0, scores, -np.inf))
+
+
+@BANK.wrong_for("causal", names="leak maximum_allowed")
+def causal_weights_filled_with_the_least_float16(scores):
+    return softmax_vectorised(np.where(causal_allowed(scores), scores, -65504))
+
+
+@BANK.wrong_for("softmax", names="leak small_added", of="tolerance")
+def softmax_cuts_exponents_at_50(x):
+    e = np.exp(np.clip(x - x.max(axis=-1, keepdims=True), -50, None))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+BANK.spoil(
+    "squeeze", "shape lost_axis", "softmax", "scores", "attention", "causal", "masked-softmax"
+)
+BANK.spoil("tolerance", "nearly", "scores", "attention", "causal", "attention-share")
+BANK.spoil("integers", "row_sum stored_as_integers", "attention", "causal", "masked-softmax")
+
+BANK.never("one_hot one_sign", "it takes no softmax", "scores", "attention-share")
+BANK.never("axes", "the statement says how many axes there are", "scores", "attention", "causal")
+BANK.never("axes", "it gets numbers, not arrays", "attention-share")
+BANK.never("integers", "it makes no array", "attention-share")
+BANK.never("squeeze", "the result is one number", "attention-share")
+BANK.never("table", "positions play no part", "softmax", "scores", "attention", "attention-share")
+BANK.never("table", "the mask is given", "masked-softmax")
+BANK.never("mask", "there is no mask", "softmax", "scores", "attention", "attention-share")
+BANK.never("mask", "one mask serves all sequences", "causal")

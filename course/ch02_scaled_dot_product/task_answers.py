@@ -430,3 +430,29 @@ def keep_softmax_again(query, key, value, kept):
     rank = (-w).argsort(axis=1).argsort(axis=1)
     few = [attnbook.softmax(np.where(rank < k, w, -np.inf)) for k in kept]
     return np.array([np.linalg.norm(f @ value - full) for f in few]) / np.linalg.norm(full)
+
+
+# wrong in a way that course/bank.py lists
+
+
+@BANK.wrong_for("window-mask", names="shape lost_axis", of="squeeze")
+def window_squeezed(length, window):
+    back = np.arange(length)[:, None] - np.arange(length)
+    return np.squeeze((back >= 0) & (back < window))
+
+
+@BANK.wrong_for("window-mask", names="shape long", of="table")
+def window_from_a_table_of_512(length, window):
+    back = np.arange(512)[:, None] - np.arange(512)
+    return ((back >= 0) & (back < window))[:length, :length]
+
+
+@BANK.wrong_for("entropy-weights", names="shape lost_axis", of="squeeze")
+def entropy_weights_squeezed(scores, wanted):
+    low, high = np.full((len(scores), 1), 1e-6), np.full((len(scores), 1), 1e6)
+    for _ in range(100):
+        t = np.sqrt(low * high)
+        w = attnbook.softmax(scores / t)
+        more = attnbook.entropy(w)[:, None] < wanted
+        low, high = np.where(more, t, low), np.where(more, high, t)
+    return np.squeeze(w)

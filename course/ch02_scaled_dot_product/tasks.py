@@ -24,6 +24,8 @@ def _window_cases(rng):
         ((11, 17), (6, 10), near),
         ((19, 29), (11, 17), near),
         ((3, 6), (7, 12), all_),
+        ((520, 600), (3, 9), "long"),
+        ((1, 2), (2, 5), "single"),
     ):
         length, window = (int(rng.integers(*bounds)) for bounds in ranges)
         yield {"length": length, "window": window}, part
@@ -92,6 +94,7 @@ def _entropy_cases(rng):
     yield {"scores": 1000 * _apart(rng, 2, 5), "wanted": 0.6}, "large"
     wanted = float(rng.uniform(0.5, 0.65))
     yield {"scores": 0.05 * _apart(rng, 3, 5), "wanted": wanted}, "close"
+    yield {"scores": 2 * _apart(rng, 1, 7), "wanted": float(rng.uniform(0.9, 1.3))}, "single"
 
 
 def _blended(scores, own):

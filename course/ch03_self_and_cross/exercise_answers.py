@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 import attnbook
-from course.bank import Bank
+from course.bank import Bank, guarded_above, one_hot_where_large
 
 BANK = Bank()
 
@@ -247,7 +247,7 @@ def self_attention_by_reshape(x, w_q, w_k, w_v):
 
 @BANK.wrong_for("self-attention", names="differs sizes")
 def self_attention_scale_from_the_printed_shapes(x, w_q, w_k, w_v):
-    return mix(softmax((x @ w_q) @ (x @ w_k).T / np.sqrt(3)), x @ w_v)
+    return mix(softmax((x @ w_q) @ (x @ w_k).T / np.sqrt(11)), x @ w_v)
 
 
 @BANK.wrong_for("self-attention", names="none")
@@ -276,13 +276,14 @@ def self_attention_at_temperature_two(x, w_q, w_k, w_v):
 
 
 @BANK.right_for("influence")
-def influence_plus_one(attend, x):
+def influence_of_random_numbers(attend, x):
+    rng = np.random.default_rng(0)
     before = attend(x)
     result = np.zeros((len(x), len(x)), dtype=bool)
     for j in range(len(x)):
-        changed = x.copy()
-        changed[j] += 1
-        result[:, j] = (attend(changed) != before).any(axis=1)
+        changed = x.astype(float)
+        changed[j] += rng.standard_normal(x.shape[1])
+        result[:, j] = (np.abs(attend(changed) - before) > 1e-12).any(axis=1)
     return result
 
 
@@ -291,10 +292,11 @@ def influence_in_plain_lists(attend, x):
     before = attend(x)
     result = [[False] * len(x) for _ in x]
     for j in range(len(x)):
-        after = attend(np.array([token - 7.5 if t == j else token for t, token in enumerate(x)]))
+        new = [number - 7.5 * (d + 1) for d, number in enumerate(x[j])]
+        after = attend(np.array([new if t == j else token for t, token in enumerate(x)]))
         for i in range(len(x)):
             for a, b in zip(after[i], before[i], strict=True):
-                if a != b:
+                if abs(a - b) > 1e-12:
                     result[i][j] = True
     return result
 
@@ -304,9 +306,9 @@ def influence_of_a_new_token(attend, x):
     rng = np.random.default_rng(1)
     columns = []
     for j in range(len(x)):
-        changed = x.copy()
+        changed = x.astype(float)
         changed[j] = rng.standard_normal(x.shape[1])
-        columns.append(np.abs(attend(changed) - attend(x)).max(axis=-1) > 0)
+        columns.append(np.abs(attend(changed) - attend(x)).max(axis=-1) > 1e-12)
     return np.stack(columns, axis=-1)
 
 
@@ -316,7 +318,7 @@ def influence_by_derivatives(attend, x):
     slopes = np.zeros((length, length))
     for j in range(length):
         for d in range(width):
-            small = np.zeros_like(x)
+            small = np.zeros(x.shape)
             small[j, d] = 1e-3
             slopes[:, j] += np.abs(attend(x + small) - attend(x - small)).sum(axis=1)
     return slopes > 1e-12
@@ -324,12 +326,12 @@ def influence_by_derivatives(attend, x):
 
 @BANK.right_for("influence")
 def influence_put_back(attend, x):
-    x, result = np.array(x), []
+    x, result = np.array(x, dtype=float), []
     before = attend(x).copy()
     for j in range(len(x)):
         token = x[j].copy()
         x[j] = token + np.arange(1, x.shape[1] + 1)
-        result.append(np.linalg.norm(attend(x) - before, axis=1) != 0)
+        result.append(np.linalg.norm(attend(x) - before, axis=1) > 1e-12)
         x[j] = token
     return np.array(result).T
 
@@ -337,18 +339,68 @@ def influence_put_back(attend, x):
 @BANK.right_for("influence")
 def influence_one_at_a_time_on_top_of_another(attend, x):
     # The changes add up, but each output is compared with the one just before.
-    current = x.copy()
+    current = x * 1.0
     result = np.empty((len(x), len(x)), dtype=bool)
     for j in range(len(x)):
         before = attend(current)
-        current[j] += 3
+        current[j, 0] += 3
+        current[j, 1:] -= 2
         after = attend(current)
         current[j] = x[j]
-        result[:, j] = [not np.array_equal(a, b) for a, b in zip(after, before, strict=True)]
+        result[:, j] = [
+            not np.allclose(a, b, rtol=0, atol=1e-12) for a, b in zip(after, before, strict=True)
+        ]
     return result
 
 
 # influence: wrong
+
+
+@BANK.wrong_for("influence", names="plus_one")
+def influence_of_one_more(attend, x):
+    result = np.zeros((len(x), len(x)), dtype=bool)
+    for j in range(len(x)):
+        changed = x.copy()
+        changed[j] += 1
+        result[:, j] = (np.abs(attend(changed) - attend(x)) > 1e-12).any(axis=1)
+    return result
+
+
+@BANK.wrong_for("influence", names="differs centred_keys", of="tolerance")
+def influence_without_a_tolerance(attend, x):
+    rng, columns = np.random.default_rng(3), []
+    for j in range(len(x)):
+        changed = x * 1.0
+        changed[j] += rng.standard_normal(x.shape[1])
+        columns.append((attend(changed) != attend(x)).any(axis=1))
+    return np.array(columns).T
+
+
+@BANK.wrong_for("influence", names="differs leaks_little", of="tolerance")
+def influence_above_a_hundred_millionth(attend, x):
+    return influence_of(
+        attend, x, add_one, lambda after, before: np.abs(after - before).max(axis=1) > 1e-8
+    )
+
+
+@BANK.wrong_for("influence", names="differs whole_numbers", of="integers")
+def influence_in_a_copy_of_integers(attend, x):
+    def change(x, j):
+        x[j] = x[j] + np.linspace(0.2, 0.9, x.shape[1])
+
+    return influence_of(
+        attend, x, change, lambda after, before: np.abs(after - before).max(axis=1) > 1e-12
+    )
+
+
+@BANK.wrong_for("influence", names="raised whole_numbers", of="integers")
+def influence_added_to_a_copy_of_integers(attend, x):
+    rng = np.random.default_rng(0)
+
+    def change(x, j):
+        x[j] += rng.standard_normal(x.shape[1])
+
+    return influence_of(attend, x, change)
 
 
 def influence_of(attend, x, change, differs=lambda after, before: (after != before).any(axis=1)):
@@ -420,7 +472,7 @@ def influence_counting_from_one(attend, x):
 
 @BANK.wrong_for("influence", names="up_to_i")
 def influence_of_the_past(attend, x):
-    return np.tril(influence_plus_one(attend, x))
+    return np.tril(influence_of_random_numbers(attend, x))
 
 
 @BANK.wrong_for("influence", names="before_i")
@@ -436,19 +488,19 @@ def influence_of_earlier_tokens(attend, x):
 
 @BANK.wrong_for("influence", names="after_i")
 def influence_as_a_leak_test(attend, x):
-    return np.triu(influence_plus_one(attend, x), k=1)
+    return np.triu(influence_of_random_numbers(attend, x), k=1)
 
 
 @BANK.wrong_for("influence", names="not_itself")
 def influence_on_others(attend, x):
-    result = influence_plus_one(attend, x)
+    result = influence_of_random_numbers(attend, x)
     np.fill_diagonal(result, False)
     return result
 
 
 @BANK.wrong_for("influence", names="diagonal")
 def influence_on_itself_taken_for_granted(attend, x):
-    result = influence_plus_one(attend, x)
+    result = influence_of_random_numbers(attend, x)
     np.fill_diagonal(result, True)
     return result
 
@@ -565,7 +617,7 @@ def influence_on_the_mean(attend, x):
     )
 
 
-@BANK.wrong_for("influence", names="tolerance")
+@BANK.wrong_for("influence", names="tolerance", of="tolerance")
 def influence_by_allclose(attend, x):
     return influence_of(
         attend,
@@ -575,14 +627,14 @@ def influence_by_allclose(attend, x):
     )
 
 
-@BANK.wrong_for("influence", names="tolerance")
+@BANK.wrong_for("influence", names="tolerance", of="tolerance")
 def influence_above_a_tolerance(attend, x):
     return influence_of(
         attend, x, add_one, lambda after, before: np.abs(after - before).max(axis=1) > 1e-5
     )
 
 
-@BANK.wrong_for("influence", names="tolerance")
+@BANK.wrong_for("influence", names="tolerance", of="tolerance")
 def influence_rounded(attend, x):
     return influence_of(
         attend,
@@ -611,7 +663,7 @@ def influence_as_sizes(attend, x):
 
 @BANK.wrong_for("influence", names="none")
 def influence_without_return(attend, x):
-    influence_plus_one(attend, x)
+    influence_of_random_numbers(attend, x)
 
 
 @BANK.wrong_for("influence", names="other_arguments")
@@ -647,7 +699,7 @@ def influence_of_a_missing_token(attend, x):
 
 @BANK.wrong_for("influence", symptom="shape")
 def influence_of_all_but_the_last(attend, x):
-    return influence_plus_one(attend, x)[:, :-1]
+    return influence_of_random_numbers(attend, x)[:, :-1]
 
 
 # patches: right
@@ -679,7 +731,7 @@ def influence_on_the_length_of_an_output(attend, x):
     for j in range(len(x)):
         changed = x.copy()
         changed[j] += 1
-        result[:, j] = np.linalg.norm(attend(changed), axis=1) != before
+        result[:, j] = np.abs(np.linalg.norm(attend(changed), axis=1) - before) > 1e-12
     return result
 
 
@@ -1695,7 +1747,7 @@ def outputs_without_its_twin(weights, value):
     return rows
 
 
-@BANK.wrong_for("without-one", names="cut_to_integers")
+@BANK.wrong_for("without-one", names="cut_to_integers", of="integers")
 def outputs_without_floats(weights, value):
     result = np.zeros_like(value)
     for j in range(len(weights)):
@@ -1760,12 +1812,140 @@ def outputs_transposed_result(weights, value):
     return (weights @ value - weights[:, None] * value).T / (1 - weights)
 
 
-@BANK.wrong_for("without-one", symptom="shape")
-def outputs_axes_of_length_one(weights, value):
-    return np.squeeze(outputs_by_formula(weights, value))
-
-
 @BANK.wrong_for("without-one", symptom="differs by_hand")
 def outputs_squared_weights(weights, value):
     left = (1 - np.eye(len(weights))) * weights**2
     return left / left.sum(axis=1, keepdims=True) @ value
+
+
+# wrong in a way that course/bank.py lists
+
+
+@BANK.wrong_for("self-attention", names="hard_far", of="one_hot")
+def self_attention_one_hot_where_large(x, w_q, w_k, w_v):
+    return mix(one_hot_where_large((x @ w_q) @ (x @ w_k).T / np.sqrt(w_k.shape[1])), x @ w_v)
+
+
+@BANK.wrong_for("self-attention", names="underflow", of="one_sign")
+def self_attention_guarded_above(x, w_q, w_k, w_v):
+    return mix(guarded_above((x @ w_q) @ (x @ w_k).T / np.sqrt(w_k.shape[1])), x @ w_v)
+
+
+@BANK.wrong_for("self-attention", names="by_whole_root")
+def self_attention_scaled_by_the_whole_root(x, w_q, w_k, w_v):
+    return mix(softmax((x @ w_q) @ (x @ w_k).T / int(np.sqrt(w_k.shape[1]))), x @ w_v)
+
+
+def cross_attention_by(weigh, x, memory, lengths, w_q, w_k, w_v):
+    scores = x @ w_q @ (memory @ w_k).swapaxes(1, 2) / np.sqrt(w_k.shape[1])
+    mask = np.arange(memory.shape[1]) < lengths[:, None, None]
+    weights = np.nan_to_num(weigh(np.where(mask, scores, -np.inf))) * mask
+    return mix(weights, memory @ w_v)
+
+
+@BANK.wrong_for("cross-attention", names="hard_far", of="one_hot")
+def cross_attention_one_hot_where_large(*arguments):
+    return cross_attention_by(one_hot_where_large, *arguments)
+
+
+@BANK.wrong_for("cross-attention", names="row_sum maximum", of="one_sign")
+def cross_attention_guarded_above(*arguments):
+    return cross_attention_by(guarded_above, *arguments)
+
+
+@BANK.wrong_for("cross-attention", names="raised long", of="table")
+def cross_attention_with_a_thousand_positions(x, memory, lengths, w_q, w_k, w_v):
+    positions = np.arange(1000)[: memory.shape[1]]
+    scores = x @ w_q @ (memory @ w_k).swapaxes(1, 2) / np.sqrt(w_k.shape[1])
+    mask = positions < lengths[:, None, None]
+    return mix(np.nan_to_num(softmax(np.where(mask, scores, -np.inf))), memory @ w_v)
+
+
+@BANK.wrong_for("cross-attention", names="raised boolean_index", of="mask")
+def cross_attention_empty_rows_of_the_mask(x, memory, lengths, w_q, w_k, w_v):
+    scores = x @ w_q @ (memory @ w_k).swapaxes(1, 2) / np.sqrt(w_k.shape[1])
+    mask = np.arange(memory.shape[1]) < lengths[:, None, None]
+    weights = softmax(np.where(mask, scores, -np.inf))
+    weights[~mask.any(axis=-1), :1] = 0
+    return mix(weights, memory @ w_v)
+
+
+@BANK.wrong_for("patches", names="nearly", of="tolerance")
+def patches_in_half_precision(image, size):
+    return patches_by_transpose(image, size).astype(np.float16)
+
+
+@BANK.wrong_for("influence", names="differs single")
+def influence_of_the_mean_token(attend, x):
+    def change(x, j):
+        x[j] = x.mean(axis=0)
+
+    return influence_of(attend, x, change)
+
+
+@BANK.wrong_for("influence", names="differs single")
+def influence_of_the_next_token_again(attend, x):
+    def change(x, j):
+        x[j] = x[(j + 1) % len(x)]
+
+    return influence_of(attend, x, change)
+
+
+@BANK.wrong_for("influence", names="plus_one")
+def influence_of_one_random_number(attend, x):
+    rng = np.random.default_rng(5)
+    columns = []
+    for j in range(len(x)):
+        changed = x * 1.0
+        changed[j] += rng.standard_normal()
+        columns.append((np.abs(attend(changed) - attend(x)) > 1e-12).any(axis=1))
+    return np.array(columns).T
+
+
+@BANK.wrong_for("influence", names="differs leaks_little", of="tolerance")
+def influence_relative_to_the_output(attend, x):
+    rng = np.random.default_rng(5)
+    columns = []
+    for j in range(len(x)):
+        changed = x * 1.0
+        changed[j] += rng.standard_normal(x.shape[1])
+        before = attend(x)
+        columns.append((np.abs(attend(changed) - before) > 1e-9 * np.abs(before)).any(axis=1))
+    return np.array(columns).T
+
+
+@BANK.wrong_for("cross-attention", names="differs token_of_zeros")
+def cross_attention_padding_known_by_its_zeros(x, memory, lengths, w_q, w_k, w_v):
+    memory = memory * (np.arange(memory.shape[1])[:, None] < lengths[:, None, None])
+    mask = (memory != 0).any(axis=-1)[:, None]
+    scores = x @ w_q @ (memory @ w_k).swapaxes(1, 2) / np.sqrt(w_k.shape[1])
+    return mix(np.nan_to_num(softmax(np.where(mask, scores, -np.inf))), memory @ w_v)
+
+
+BANK.spoil(
+    "squeeze",
+    "shape lost_axis",
+    "self-attention",
+    "influence",
+    "patches",
+    "cross-attention",
+    "without-one",
+)
+BANK.spoil("integers", "row_sum stored_as_integers", "self-attention", "cross-attention")
+BANK.spoil("tolerance", "nearly", "self-attention", "cross-attention", "without-one")
+
+BANK.never("one_hot one_sign", "it takes no softmax", "influence", "patches", "without-one")
+BANK.never(
+    "axes",
+    "the statement says how many axes there are",
+    "self-attention",
+    "influence",
+    "patches",
+    "cross-attention",
+    "without-one",
+)
+BANK.never("integers", "numbers are only moved, so an array like the input holds them", "patches")
+BANK.never(
+    "table", "positions play no part", "self-attention", "influence", "patches", "without-one"
+)
+BANK.never("mask", "there is no mask", "self-attention", "influence", "patches", "without-one")

@@ -336,3 +336,28 @@ def scores_noise_once(patches, noise, levels):
     near = 2 * dot - (patches**2).sum(axis=1)
     own = np.arange(len(patches))
     return np.array([[np.mean(s.argmax(axis=-1) == own)] * len(levels) for s in (dot, near)])
+
+
+# wrong in a way that course/bank.py lists
+
+
+@BANK.wrong_for("find-patch", names="shape lost_axis", of="squeeze")
+def patch_squeezed(patches, wanted, sharpness):
+    distance = ((wanted[:, None] - patches) ** 2).sum(axis=-1)
+    return np.squeeze(attnbook.softmax(-sharpness * distance))
+
+
+@BANK.wrong_for("find-patch", names="nearest_if_far", of="one_hot")
+def patch_nearest_where_all_underflow(patches, wanted, sharpness):
+    distance = ((wanted[:, None] - patches) ** 2).sum(axis=-1)
+    e = np.exp(-sharpness * distance)
+    total = e.sum(axis=1, keepdims=True)
+    nearest = np.eye(len(patches))[distance.argmin(axis=1)]
+    return np.where(total == 0, nearest, e / np.where(total == 0, 1, total))
+
+
+@BANK.wrong_for("prefix-attention", names="shape lost_axis", of="squeeze")
+def prefix_squeezed(x, w_q, w_k, w_v, prefix):
+    mask = attnbook.causal_mask(len(x)) | (np.arange(len(x)) < prefix)
+    output, weights = attnbook.self_attention(x, w_q, w_k, w_v, mask)
+    return np.squeeze(output), np.squeeze(weights)

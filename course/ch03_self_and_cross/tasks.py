@@ -33,6 +33,16 @@ def _patch_cases(rng):
     yield {**alike, "sharpness": float(rng.uniform(2000, 5000))}, "other_sizes"
     far = _patches(rng, *sizes(rng, (2, 3), (7, 11, 13), (3, 5)))
     yield {**far, "sharpness": float(rng.uniform(20_000, 80_000))}, "large_scores"
+    away = _patches(rng, *sizes(rng, (2, 3), (7, 11), (5,)))  # far from all, and several count
+    away = {"patches": 0.1 * away["patches"], "wanted": away["wanted"] + 100}
+    yield {**away, "sharpness": float(rng.uniform(0.02, 0.04))}, "large_scores"
+    yield _patches(rng, 1, *sizes(rng, (7, 11), (3, 5))), "single"
+
+
+def _nearest_if_far(patches, wanted, sharpness):
+    scores = sharpness * _near(wanted, patches)
+    nearest = np.eye(len(patches))[scores.argmax(axis=-1)]
+    return np.where(np.exp(scores).any(axis=-1, keepdims=True), softmax(scores), nearest)
 
 
 def _patch(score):
@@ -65,6 +75,7 @@ _FIND_PATCH = Task(
             means=lambda p, w, s: (p, w, s / p.shape[-1]),
         ),
         over_queries=lambda p, w, s: softmax(s * _near(w, p), axis=0),
+        nearest_if_far=_nearest_if_far,
     ),
 )
 
@@ -95,6 +106,7 @@ def _prefix_cases(rng):
     yield _prefixed(rng, (13, 17), (6, 8, 9, 10)), "who_sees_what"
     yield _prefixed(rng, (5, 11), (0,)), "prefix_zero"
     yield _prefixed(rng, (3, 7, 11)), "prefix_whole"
+    yield _prefixed(rng, (1,)), "single"
 
 
 _right_prefix = _prefix(lambda i, j, n: (j <= i) | (j < n))

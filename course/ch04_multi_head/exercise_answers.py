@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 import attnbook
-from course.bank import Bank
+from course.bank import Bank, guarded_above, one_hot_where_large
 
 BANK = Bank()
 
@@ -213,13 +213,13 @@ def split_without_dividing(x, num_heads):
     return x.reshape(batch, length, num_heads, d_model).swapaxes(1, 2)
 
 
-@BANK.wrong_for("split-heads", symptom="shape")
+@BANK.wrong_for("split-heads", symptom="shape sizes")
 def split_into_five(x, num_heads):
     batch, length, _ = x.shape
     return x.reshape(batch, length, 5, -1).swapaxes(1, 2)
 
 
-@BANK.wrong_for("split-heads", names="squeezed")
+@BANK.wrong_for("split-heads", names="shape lost_axis", of="squeeze")
 def split_squeezed(x, num_heads):
     return np.stack(np.split(x, num_heads, axis=2), axis=1).squeeze()
 
@@ -526,7 +526,7 @@ def multi_head_with_einsum(x, w_q, w_k, w_v, w_o, num_heads):
 @BANK.right_for("multi-head")
 def multi_head_as_a_sum_over_heads(x, w_q, w_k, w_v, w_o, num_heads):
     head_dim = x.shape[-1] // num_heads
-    output, weights = np.zeros_like(x), []
+    output, weights = np.zeros(x.shape), []
     for first in range(0, x.shape[-1], head_dim):
         part = np.s_[first : first + head_dim]
         scores = x @ (w_q[:, part] @ w_k[:, part].T) @ x.swapaxes(1, 2) / math.sqrt(head_dim)
@@ -541,7 +541,7 @@ def multi_head_in_plain_loops(x, w_q, w_k, w_v, w_o, num_heads):
     head_dim = d_model // num_heads
     query, key, value = x @ w_q, x @ w_k, x @ w_v
     weights = np.zeros((batch, num_heads, length, length))
-    merged = np.zeros_like(x)
+    merged = np.zeros(x.shape)
     for b in range(batch):
         for h in range(num_heads):
             own = range(h * head_dim, (h + 1) * head_dim)
@@ -870,9 +870,9 @@ def multi_head_without_maximum(x, w_q, w_k, w_v, w_o, num_heads):
 
 
 @BANK.wrong_for("multi-head", names="differs sizes")
-def multi_head_with_heads_of_three(x, w_q, w_k, w_v, w_o, num_heads):
+def multi_head_with_heads_of_seven(x, w_q, w_k, w_v, w_o, num_heads):
     query, key, value, _ = heads_of(x, w_q, w_k, w_v, num_heads)
-    weights = softmax(query @ key.swapaxes(-1, -2) / np.sqrt(3))
+    weights = softmax(query @ key.swapaxes(-1, -2) / np.sqrt(7))
     return from_heads(weights @ value) @ w_o, weights
 
 
@@ -1084,7 +1084,7 @@ def unpacked_the_rows(in_proj_weight, out_proj_weight):
     return w_q.T, w_k.T, w_v.T, out_proj_weight.T
 
 
-@BANK.wrong_for("packed-weights", symptom="count")
+@BANK.right_for("packed-weights")
 def unpacked_stacked(in_proj_weight, out_proj_weight):
     return np.stack([*np.split(in_proj_weight.T, 3, axis=1), out_proj_weight.T])
 
@@ -1386,3 +1386,108 @@ def contributions_with_square_w_o(heads, w_o):
 @BANK.wrong_for("head-contributions", symptom="none")
 def contributions_without_return(heads, w_o):
     contributions_by_reshape(heads, w_o)
+
+
+# wrong in a way that course/bank.py lists
+
+
+def multi_head_by(weigh, x, w_q, w_k, w_v, w_o, num_heads):
+    query, key, value, _ = heads_of(x, w_q, w_k, w_v, num_heads)
+    weights = weigh(query @ key.swapaxes(-1, -2) / np.sqrt(key.shape[-1]))
+    return from_heads(weights @ value) @ w_o, weights
+
+
+@BANK.wrong_for("multi-head", names="hard_far", of="one_hot")
+def multi_head_one_hot_where_large(*arguments):
+    return multi_head_by(one_hot_where_large, *arguments)
+
+
+@BANK.wrong_for("multi-head", names="underflow", of="one_sign")
+def multi_head_guarded_above(*arguments):
+    return multi_head_by(guarded_above, *arguments)
+
+
+@BANK.wrong_for("multi-head", names="by_whole_root")
+def multi_head_scaled_by_the_whole_root(x, w_q, w_k, w_v, w_o, num_heads):
+    query, key, value, _ = heads_of(x, w_q, w_k, w_v, num_heads)
+    weights = softmax(query @ key.swapaxes(-1, -2) / math.isqrt(key.shape[-1]))
+    return from_heads(weights @ value) @ w_o, weights
+
+
+@BANK.wrong_for("multi-head", names="others_right differs stored_as_integers", of="integers")
+def multi_head_added_up_like_x(x, w_q, w_k, w_v, w_o, num_heads):
+    query, key, value, _ = heads_of(x, w_q, w_k, w_v, num_heads)
+    weights = softmax(query @ key.swapaxes(-1, -2) / np.sqrt(key.shape[-1]))
+    merged = np.zeros_like(x)
+    for g in range(num_heads):
+        own = slice(g * key.shape[-1], (g + 1) * key.shape[-1])
+        merged[..., own] = (weights @ value)[:, g]
+    return merged @ w_o, weights
+
+
+@BANK.wrong_for("packed-weights", names="order_oqkv")
+def unpacked_stacked_with_the_output_first(in_proj_weight, out_proj_weight):
+    return np.stack([out_proj_weight.T, *np.split(in_proj_weight.T, 3, axis=1)])
+
+
+@BANK.wrong_for("merge-heads", names="differs single")
+def merge_a_batch_of_one_on_its_own(heads):
+    if len(heads) == 1:
+        return heads[0].reshape(1, heads.shape[2], -1)
+    return np.concatenate([*heads.swapaxes(0, 1)], axis=-1)
+
+
+BANK.spoil(
+    "squeeze",
+    "shape lost_axis",
+    "merge-heads",
+    "multi-head",
+    "packed-weights",
+    "head-contributions",
+)
+BANK.spoil("tolerance", "nearly", "multi-head", "head-contributions")
+BANK.spoil("integers", "differs stored_as_integers", "head-contributions")
+
+BANK.never(
+    "one_hot one_sign",
+    "it takes no softmax",
+    "split-heads",
+    "merge-heads",
+    "packed-weights",
+    "head-contributions",
+)
+BANK.never(
+    "axes",
+    "the statement says how many axes there are",
+    "split-heads",
+    "merge-heads",
+    "multi-head",
+    "packed-weights",
+    "head-contributions",
+)
+BANK.never(
+    "integers",
+    "numbers are only moved, so an array like the input holds them",
+    "split-heads",
+    "merge-heads",
+    "packed-weights",
+)
+BANK.never(
+    "table",
+    "positions play no part",
+    "split-heads",
+    "merge-heads",
+    "multi-head",
+    "packed-weights",
+    "head-contributions",
+)
+BANK.never(
+    "mask",
+    "there is no mask",
+    "split-heads",
+    "merge-heads",
+    "multi-head",
+    "packed-weights",
+    "head-contributions",
+)
+BANK.never("tolerance", "numbers are only moved", "split-heads", "merge-heads", "packed-weights")

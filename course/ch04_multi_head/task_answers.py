@@ -496,3 +496,23 @@ def fewer_groups_queries_too(x, w_q, w_k, w_v, groups):
         change = run(*(np.repeat(m, 8 // g, axis=2).reshape(16, 32) for m in means)) - full
         errors.append(np.linalg.norm(change) / np.linalg.norm(full))
     return np.array(errors)
+
+
+# wrong in a way that course/bank.py lists
+
+
+@BANK.wrong_for("grouped-attention", names="shape lost_axis", of="squeeze")
+def grouped_attention_squeezed(x, w_q, w_k, w_v, num_heads, num_groups):
+    q = np.stack(np.split(x @ w_q, num_heads, axis=1))
+    k, v = (np.stack(np.split(x @ w, num_groups, axis=1)) for w in (w_k, w_v))
+    k, v = (np.repeat(a, num_heads // num_groups, axis=0) for a in (k, v))
+    weights = attnbook.softmax(q @ k.swapaxes(1, 2) / np.sqrt(q.shape[-1]))
+    return np.squeeze(np.hstack(weights @ v)), np.squeeze(weights)
+
+
+@BANK.wrong_for("smaller-layer", names="shape lost_axis", of="squeeze")
+def smaller_layer_squeezed(w_q, w_k, w_v, w_o, num_heads, removed):
+    d = w_q.shape[1] // num_heads
+    gone = [h * d + i for h in removed for i in range(d)]
+    cut = [np.delete(w, gone, axis=1) for w in (w_q, w_k, w_v)] + [np.delete(w_o, gone, axis=0)]
+    return [np.squeeze(w) for w in cut]

@@ -55,6 +55,7 @@ def _grouped_cases(rng):
     yield _unequal(rng, (3, 5), (2, 3), (7, 11, 13)), "other_numbers"
     yield _unequal(rng, (1,), (4, 6), (3, 5)), "one_group"
     yield _unequal(rng, (4, 6), (1,), (2, 3)), "group_for_each"
+    yield _layer(rng, 1, 6, 2, int(rng.choice((3, 5, 7)))), "single"
 
 
 _GROUPED_ATTENTION = Task(
@@ -127,6 +128,8 @@ def _smaller_cases(rng):
     last_first = _large(rng, (5, 7), lambda num_heads: [num_heads - 1, *inner(num_heads)[::-1]])
     yield last_first, "columns_and_rows"
     yield _large(rng, (2, 3, 5), lambda num_heads: []), "none_removed"
+    narrow = _large(rng, (3, 5), lambda num_heads: [1])
+    yield {**narrow, "w_o": narrow["w_o"][:, :1]}, "single"
 
 
 def _one_after_another(width, heads, removed):

@@ -273,7 +273,7 @@ def encoding_with_padding_at_0(length, d_model, base):
     return encoding
 
 
-@BANK.wrong_for("sinusoidal", names="cut_to_integers")
+@BANK.wrong_for("sinusoidal", names="cut_to_integers", of="integers")
 def encoding_into_integers(length, d_model, base):
     encoding = np.zeros((length, d_model), dtype=int)
     encoding[:] = encode_of(np.arange(length), d_model, base)
@@ -327,7 +327,7 @@ def encoding_without_return(length, d_model, base):
     encode_of(np.arange(length), d_model, base)
 
 
-@BANK.wrong_for("sinusoidal", names="squeezed")
+@BANK.wrong_for("sinusoidal", names="shape lost_axis", of="squeeze")
 def encoding_squeezed(length, d_model, base):
     return encode_of(np.arange(length), d_model, base).squeeze()
 
@@ -552,7 +552,7 @@ def rotation_forwards_only(offset, d_model, base):
     return on_the_diagonal(rotations(abs(offset) * frequencies_of(d_model, base)))
 
 
-@BANK.wrong_for("rotation", names="first_pair")
+@BANK.wrong_for("rotation", names="cut_frequencies")
 def rotation_of_the_first_pair(offset, d_model, base):
     result = np.eye(d_model)
     result[:2, :2] = rotations([offset])[0]
@@ -647,7 +647,7 @@ def add_token_by_token(x):
 
 @BANK.right_for("add-positions")
 def add_from_a_long_table(x):
-    table = attnbook.sinusoidal_encoding(500, x.shape[-1])
+    table = attnbook.sinusoidal_encoding(2 * x.shape[1], x.shape[-1])
     return x + table[None, : x.shape[1]]
 
 
@@ -811,7 +811,7 @@ def add_with_another_base(x):
     return x + encode_of(np.arange(x.shape[1]), x.shape[2], 1000.0)
 
 
-@BANK.wrong_for("add-positions", names="cut_to_integers")
+@BANK.wrong_for("add-positions", names="cut_to_integers", of="integers")
 def add_into_the_type_of_x(x):
     result = np.zeros_like(x)
     result[:] = x + encode_of(np.arange(x.shape[1]), x.shape[2], 10000.0)
@@ -1292,3 +1292,156 @@ def reversal_of_the_wrong_product(length, d_model, base):
 @BANK.wrong_for("reversal", symptom="none")
 def reversal_without_return(length, d_model, base):
     reversal_in_a_loop(length, d_model, base)
+
+
+# wrong in a way that course/bank.py lists
+
+
+def integer_frequencies(d_model, base):
+    frequencies = np.arange(0, d_model, 2)
+    frequencies[:] = float(base) ** (-frequencies / d_model)
+    return frequencies
+
+
+def waves(positions, frequencies):
+    angles = np.multiply.outer(positions, frequencies)
+    return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(*np.shape(positions), -1)
+
+
+def table_of(rows, d_model, base):
+    return waves(np.arange(rows), float(base) ** (-np.arange(0, d_model, 2) / d_model))
+
+
+def rotation_by(cosines, sines):
+    matrix = np.diag(np.repeat(cosines, 2))
+    for pair, sine in enumerate(sines):
+        matrix[2 * pair, 2 * pair + 1], matrix[2 * pair + 1, 2 * pair] = sine, -sine
+    return matrix
+
+
+@BANK.wrong_for("sinusoidal", names="cut_frequencies", of="integers")
+def encoding_with_integer_frequencies(length, d_model, base):
+    return waves(np.arange(length), integer_frequencies(d_model, base))
+
+
+@BANK.wrong_for("rotation", names="cut_frequencies", of="integers")
+def rotation_with_integer_frequencies(offset, d_model, base):
+    angles = offset * integer_frequencies(d_model, base)
+    return rotation_by(np.cos(angles), np.sin(angles))
+
+
+@BANK.wrong_for("rotation", names="cut_to_integers", of="integers")
+def rotation_in_an_array_of_integers(offset, d_model, base):
+    matrix = np.eye(d_model, dtype=int)
+    matrix[:] = rotation_in_a_loop(offset, d_model, base)
+    return matrix
+
+
+@BANK.wrong_for("offset-score", names="cut_frequencies", of="integers")
+def score_with_integer_frequencies(offset, d_model, base):
+    return np.cos(offset * integer_frequencies(d_model, base)).sum()
+
+
+@BANK.wrong_for("reversal", names="cut_frequencies", of="integers")
+def reversal_with_integer_frequencies(length, d_model, base):
+    angles = (length - 1) * integer_frequencies(d_model, base)
+    return rotation_by(np.cos(angles), np.sin(angles)) * ([-1, 1] * (d_model // 2))
+
+
+@BANK.wrong_for("reversal", names="cut_to_integers", of="integers")
+def reversal_in_an_array_of_integers(length, d_model, base):
+    matrix = np.diag([-1, 1] * (d_model // 2))
+    matrix[:] = reversal_in_a_loop(length, d_model, base)
+    return matrix
+
+
+@BANK.wrong_for("sinusoidal", names="shape long", of="table")
+def encoding_from_a_table_of_512(length, d_model, base):
+    return table_of(512, d_model, base)[:length]
+
+
+@BANK.wrong_for("sinusoidal", names="differs long", of="table")
+def encoding_repeats_after_5000(length, d_model, base):
+    return waves(np.arange(length) % 5000, float(base) ** (-np.arange(0, d_model, 2) / d_model))
+
+
+@BANK.wrong_for("rotation", names="differs long", of="table")
+def rotation_from_a_table_of_512(offset, d_model, base):
+    row = table_of(512, d_model, base)[min(abs(offset), 511)]
+    return rotation_by(row[1::2], np.sign(offset) * row[0::2])
+
+
+@BANK.wrong_for("add-positions", names="raised long", of="table")
+def add_from_a_table_of_512(x):
+    return x + table_of(512, x.shape[2], 10000)[: x.shape[1]]
+
+
+@BANK.wrong_for("add-positions", names="differs long", of="table")
+def add_to_the_first_5000(x):
+    result = np.array(x, dtype=float)
+    result[:, :5000] += table_of(5000, x.shape[2], 10000)[: x.shape[1]]
+    return result
+
+
+@BANK.wrong_for("offset-score", names="raised long_table", of="table")
+def score_from_a_table_of_5000(offset, d_model, base):
+    table = table_of(5000, d_model, base)
+    return table[abs(offset)] @ table[0]
+
+
+@BANK.wrong_for("reversal", names="differs long", of="table")
+def reversal_fitted_to_a_table_of_512(length, d_model, base):
+    table = table_of(512, d_model, base)[:length]
+    return np.linalg.lstsq(table, table[::-1])[0].T
+
+
+@BANK.wrong_for("sinusoidal", names="differs long")
+def encoding_of_float16_positions(length, d_model, base):
+    positions = np.arange(length, dtype=np.float16)
+    return waves(positions, float(base) ** (-np.arange(0, d_model, 2) / d_model))
+
+
+@BANK.wrong_for("rotation", names="differs long", of="table")
+def rotation_clipped_at_a_thousand(offset, d_model, base):
+    return rotation_in_a_loop(max(-1000, min(1000, offset)), d_model, base)
+
+
+@BANK.wrong_for("add-positions", names="differs long", of="table")
+def add_nothing_beyond_512(x):
+    return x + table_of(x.shape[1], x.shape[2], 10000) if x.shape[1] <= 512 else x
+
+
+@BANK.wrong_for("reversal", names="differs long", of="table")
+def reversal_of_512_at_most(length, d_model, base):
+    return reversal_in_a_loop(min(length, 512), d_model, base)
+
+
+BANK.spoil(
+    "tolerance", "nearly", "sinusoidal", "rotation", "add-positions", "offset-score", "reversal"
+)
+BANK.spoil("squeeze", "shape lost_axis", "add-positions")
+
+BANK.never(
+    "one_hot one_sign",
+    "it takes no softmax",
+    "sinusoidal",
+    "rotation",
+    "add-positions",
+    "offset-score",
+    "reversal",
+)
+BANK.never("axes", "the statement says how many axes there are", "add-positions")
+BANK.never(
+    "axes", "it gets numbers, not arrays", "sinusoidal", "rotation", "offset-score", "reversal"
+)
+BANK.never("squeeze", "the result is one number", "offset-score")
+BANK.never("squeeze", "`d_model` is at least 2", "rotation", "reversal")
+BANK.never(
+    "mask",
+    "there is no mask",
+    "sinusoidal",
+    "rotation",
+    "add-positions",
+    "offset-score",
+    "reversal",
+)

@@ -449,3 +449,13 @@ def noisy_head_turned_before_content(content, sizes):
     q = e @ attnbook.relative_rotation(-3, 32).T + sizes[:, None, None] * content
     w = attnbook.scaled_dot_product_attention(q, x, x, attnbook.causal_mask(40), scale=4).weights
     return w.diagonal(-3, axis1=1, axis2=2).mean(axis=1)
+
+
+# wrong in a way that course/bank.py lists
+
+
+@BANK.wrong_for("head-back", names="shape lost_axis", of="squeeze")
+def head_squeezed(length, d_model, back, sharpness):
+    e = attnbook.sinusoidal_encoding(length + back, d_model)
+    scores = sharpness * e[:length] @ e[back:].T
+    return np.squeeze(attnbook.softmax(np.where(np.tri(length), scores, -np.inf)))

@@ -28,11 +28,16 @@ def _head(query=lambda keys, back: _moved(keys, -back), weigh=masked):
 
 
 def _head_cases(rng):
-    for lengths, backs in (((11, 13), (2, 3, 4)), ((19, 23), (5, 7, 9, 11)), ((7, 11), (2, 3))):
+    for lengths, backs, part in (
+        ((11, 13), (2, 3, 4), "turned_back"),
+        ((19, 23), (5, 7, 9, 11), "turned_back"),
+        ((7, 11), (2, 3), "turned_back"),
+        ((1,), (2, 3), "single"),
+    ):
         length, back, d_model = sizes(rng, lengths, backs, (6, 8, 10, 12, 14))
         sharpness = float(rng.uniform(0.5, 2))
         arguments = {"length": length, "d_model": d_model, "back": back, "sharpness": sharpness}
-        yield arguments, "turned_back"
+        yield arguments, part
 
 
 _HEAD_BACK = Task(

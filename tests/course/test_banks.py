@@ -189,7 +189,7 @@ def test_what_numpy_does_in_python_is_no_loop():
         return (back >= 0) & (back < window)
 
     def with_a_warning(length, window):
-        if length > 100:
+        if 100 < length < 200:
             warnings.warn("a long one", stacklevel=1)
         back = np.arange(length)[:, None] - np.arange(length)
         return (back >= 0) & (back < window)

@@ -103,7 +103,7 @@ def weight_of_a_third(question):
     assert weights.argmax() == tokens.index("[CLS]")
     assert np.isclose(weights[0], 1 / 3, atol=0.01)
     assert share.argmax() == tokens.index("animal")
-    assert lengths[0] < lengths[1:].min() / 10
+    assert lengths[0] < lengths[1:].min() / 12
     return f"{100 * share[0]:.0f}"
 
 

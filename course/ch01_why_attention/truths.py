@@ -17,10 +17,18 @@ rng = np.random.default_rng(0)
 
 @TRUTHS.question
 def halfway(question):
-    first, second, others, sharpness = (float(n) for n in re.findall(r"\d+\.?\d*", question.text))
-    weights = softmax(sharpness * np.array([others, first, second, others, others, others]))
-    assert weights[1] == weights[2] > 2 * weights[0]
-    assert np.isclose(weights[1], 1 / (2 + 4 * np.exp(-2)))
+    told = [float(n) for n in re.findall(r"-?\d+\.?\d*", question.text)]
+    matches, (first, last, sharpness) = told[:6], told[6:]
+    rows = ".#. ### ### #.# ### ###", "##. ..# ..# #.# #.. #..", ".#. ### ### ### ### ###"
+    rows += ".#. #.. ..# ..# ..# #.#", "### ### ### ..# ### ###"  # the chapter's digits
+    digits = np.array([[[c == "#" for c in part] for part in row.split()] for row in rows])
+    key = 2.0 * digits.swapaxes(0, 1).reshape(6, 15) - 1
+    np.testing.assert_allclose(key @ (key[1] + key[2]) / 2, matches)
+    weights = softmax(sharpness * np.array(matches))
+    assert weights[1] == weights[2] > 2 * weights[3:].max()
+    np.testing.assert_allclose(weights[4:], weights[1] * np.exp(-2))
+    assert np.isclose(weights[1], 1 / (2 + 2 * np.exp(-2) + np.exp(-4) + np.exp(-8)))
+    assert (first, last) == (1, 6)
     return f"{weights[1]:.2f}"
 
 

@@ -81,7 +81,9 @@ def folds(node):
 
 def open_fold(translator, node):
     translator.body.append(translator.starttag(node, "details", CLASS="code-fold"))
-    translator.body.append(f"<summary>{escape(node['summary'])}</summary>\n")
+    shown, dash, counted = node["summary"].partition(" — ")
+    counted = f" <span>{dash.strip()} {escape(counted)}</span>" if counted else ""
+    translator.body.append(f"<summary><span>{escape(shown)}</span>{counted}</summary>\n")
 
 
 def close_fold(translator, node):

@@ -109,12 +109,10 @@ def weight_of_a_third(question):
 
 @TRUTHS.question
 def next_token(question):
-    start, *words = re.search(r"`(<start> .+?)`", question.text)[1].split()
-    answer = re.search(r"the answer \*(.+?)\*", question.text)[1].split()
-    assert words == answer
-    fed, target = [start, *words], [*words, "<end>"]
-    assert fed[1:] == target[:-1]
-    asked = re.search(r"the position of \*(\w+)\*", question.text)[1]
+    answer, asked = re.findall(r"\*(.+?)\*", question.text)
+    fed = ["<start>", *answer.split()]
+    target = [*answer.split(), "<end>"]
+    assert len(re.search(r"`(<start> .+?)`", question.text)[1].split()) == len(fed)
     return target[fed.index(asked)]
 
 

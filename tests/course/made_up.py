@@ -50,8 +50,7 @@ def show_what_is_stored(root: Path) -> None:
 def renamed(text: str, like: Chapter, new: Chapter) -> str:
     """Give a chapter's own labels, exercises, tasks and numbers names that no other chapter has."""
     prose = like.prose
-    labels = set(re.findall(r"^\(((?:sec|eq)-[\w-]+)\)=|^:label: ([\w-]+)", prose, re.M))
-    labels = {label for pair in labels for label in pair if label}
+    labels = set(re.findall(r"^(?:\(|:label: |\$\$ \()((?:sec|eq|ex|thm|def)-[\w-]+)", prose, re.M))
     labels |= set(re.findall(r'"name": "(fig-[\w-]+)"', like.notebook.read_text(encoding="utf-8")))
     for label in sorted(labels, key=len, reverse=True):
         kind, _, rest = label.partition("-")

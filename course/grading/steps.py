@@ -30,9 +30,8 @@ class SetClassSeed(NbGraderPreprocessor):
 class InertPage(NbGraderPreprocessor):
     """Let a page of feedback load and run nothing, and wrap its outputs.
 
-    nbgrader's page loads MathJax, which finds no formula left, and cuts a message off at its right
-    edge. A template of our own would not do: Formgrader makes feedback by nbgrader's, whatever is
-    set.
+    nbgrader's page cuts a message off at its right edge. A template of our own would not do:
+    Formgrader makes feedback by nbgrader's, whatever is set.
     """
 
     def preprocess(self, nb, resources):

@@ -269,3 +269,52 @@ def test_outputs_are_made_anew_of_text_and_pictures(shown):
         ]
         assert all(each.pop("metadata", {}) == {} for each in found)
         assert found == [made for *_, made in OUTPUTS if made]
+
+
+# What nbgrader is set to do
+
+
+def test_what_is_set_is_what_pages_say():
+    code = """
+        import json
+        from pathlib import Path
+        from traitlets.config import Config
+        from course.grading.executing import JudgedExecute
+        from course.grading.settings import settle
+        c = Config()
+        settle(c, Path("/course"))
+        step = JudgedExecute(config=c)
+        limits = ("timeout", "call_timeout", "most_seconds", "most_restarts", "most_output")
+        print(json.dumps({
+            "limits": [getattr(step, name) for name in limits],
+            "without a sandbox": step.run_student_code_unconfined,
+            "course": c.CourseDirectory,
+            "page": [c.IncludeHeaderFooter.header, c.JudgedExecute.extra_arguments],
+            "steps": {
+                kind: [step.__name__ for step in c[section][name]]
+                for kind, section, name in (
+                    ("release", "GenerateAssignment", "preprocessors"),
+                    ("before", "Autograde", "sanitize_preprocessors"),
+                    ("grade", "Autograde", "autograde_preprocessors"),
+                    ("feedback", "GenerateFeedback", "preprocessors"),
+                )
+            },
+        }))
+    """
+    found = asked(code)
+    assert found["limits"] == [30, 10, 300, 5, 1_000_000]  # as README.md says
+    assert not found["without a sandbox"]
+    assert found["course"] == {
+        "course_id": "attention",
+        "root": "/course",
+        "db_url": "sqlite:////course/scores.db?timeout=60",
+    }
+    assert found["page"] == ["", ["--log-level=ERROR"]]
+    steps = found["steps"]
+    assert steps["release"][0] == "SetClassSeed"
+    assert steps["before"][0] == "RestoreCells"
+    assert steps["grade"][-1] == "ShowOnly"  # the last one: nothing is added to what is shown
+    assert "JudgedExecute" in steps["grade"]
+    assert "Execute" not in steps["grade"]
+    assert steps["feedback"][-1] == "InertPage"
+    assert min(map(len, steps.values())) > 2

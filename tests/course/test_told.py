@@ -7,7 +7,7 @@ import re
 import pytest
 from bs4 import BeautifulSoup
 
-from tests.course.nbgrading import begin_course, errors_below, nbgrader
+from tests.course.nbgrading import begin_course, errors_below, nbgrader, scores
 from tools import grade_demo, students
 
 ASSIGNMENT = students.ODD_ASSIGNMENT
@@ -48,7 +48,7 @@ def waits(given):
 def course(tmp_path_factory):
     root = tmp_path_factory.mktemp("course")
     begin_course(root, ASSIGNMENT)
-    for name in (*HONEST, "edits_tests", "copies_tests"):
+    for name in (*HONEST, "edits_tests", "copies_tests", "loses_cells"):
         grade_demo.hand_in(root, name, ASSIGNMENT, getattr(students, name))
     for name, make in (("raises", raises), ("named", plain_softmax), ("waits", waits)):
         grade_demo.hand_in(root, name, ASSIGNMENT, make)
@@ -87,6 +87,15 @@ def test_nothing_else_is_warned_of_students_who_tamper(told):
     for student in ("edits_tests", "copies_tests"):
         assert "checksum" not in told[student]
         assert "Warning" not in told[student]
+
+
+def test_each_has_the_points_of_what_is_right(course, told):
+    found = {student: points[:4] for student, points in scores(course, ASSIGNMENT).items()}
+    assert found == {
+        **dict.fromkeys(("perfect", "copies_tests", "loses_cells"), students.FULL),
+        "edits_tests": students.NONE._replace(first=5),
+        **dict.fromkeys(("empty", "raises", "named", "waits"), students.NONE),
+    }
 
 
 # What students read
@@ -159,7 +168,8 @@ def test_feedback_is_released_to_those_who_handed_in_through_the_exchange(course
 
 
 def test_a_long_message_wraps_in_feedback(course, told):
-    nbgrader(course, "generate_feedback", ASSIGNMENT, "--student=raises")
+    said = nbgrader(course, "generate_feedback", ASSIGNMENT, "--student=raises")
+    assert "WARNING" not in said
     text = (course / "feedback" / "raises" / ASSIGNMENT / f"{ASSIGNMENT}.html").read_text()
     page = BeautifulSoup(text, "html.parser")
     rules = "".join(style.text for style in page.find_all("style"))

@@ -294,6 +294,12 @@ def test_what_is_set_is_what_pages_say():
                 c.ExchangeFactory.collect,
                 c.ExchangeFactory.release_feedback,
             )],
+            "templates": [
+                Path(place, name).is_dir()
+                for place, name in zip(
+                    c.HTMLExporter.extra_template_basedirs, ("base", "formgrade"), strict=True
+                )
+            ],
             "links": c.Autograde.pre_convert_hook.__name__,
             "page": [c.IncludeHeaderFooter.header, c.JudgedExecute.extra_arguments],
             "steps": {
@@ -316,6 +322,7 @@ def test_what_is_set_is_what_pages_say():
         "db_url": "sqlite:////course/scores.db?timeout=60",
     }
     assert found["exchange"] == ["NewestUpload", "NoLinks", "ReleaseFeedback"]
+    assert found["templates"] == [True, True]
     assert found["links"] == "refuse_links"
     assert found["page"] == ["", ["--log-level=ERROR"]]
     steps = found["steps"]

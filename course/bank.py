@@ -49,15 +49,12 @@ class Bank:
         self.right: dict[str, list[Callable]] = defaultdict(list)
         self.wrong: dict[str, list[Wrong]] = defaultdict(list)
         self.reasons: dict[tuple[str, str], str] = {}
-        self.loops: dict[str, list[Callable]] = defaultdict(list)
 
-    def right_for(self, exercise: str, *, loops: bool = False):
-        """Record a right answer; of some it is said that they loop in Python."""
+    def right_for(self, exercise: str):
+        """Record a right answer."""
 
         def record(answer):
             self.right[exercise].append(answer)
-            if loops:
-                self.loops[exercise].append(answer)
             return answer
 
         return record

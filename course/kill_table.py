@@ -14,8 +14,8 @@ from attnbook.exercises import WrongAnswer, _all_exercises
 from attnbook.exercises.examining import examine
 from course.bank import Wrong
 from course.chapters import Chapter, chapters
-from course.grading import judge_loops, seeds
-from course.grading.judging import SIZES, all_tasks, ask, general
+from course.grading import seeds
+from course.grading.judging import all_tasks, ask
 from course.words import say
 
 PHRASE = "demo"  # of the class whose numbers stand in the messages
@@ -62,7 +62,7 @@ def problem(judge: Callable, name: str, answer: Callable) -> WrongAnswer | None:
 
 
 def rows(entry: Entry) -> Iterator[str]:
-    """Yield each wrong answer with its message, then right ones that lose points by a loop."""
+    """Yield each wrong answer with its message, and see that the right ones pass."""
     for wrong in entry.wrong:
         found = problem(entry.judge, entry.name, wrong.answer)
         if found is None:
@@ -70,14 +70,9 @@ def rows(entry: Entry) -> Iterator[str]:
         mark = "" if wrong.names_mistake else say("kill_general") + " "
         told = marked(str(found).removeprefix(f"{entry.name}: "))
         yield f"| `{wrong.answer.__name__}` | {mark}{told} |"
-    loops_cost = getattr(all_tasks().get(entry.name), "sized", None)
     for answer in entry.right:
         if found := problem(entry.judge, entry.name, answer):
             raise ValueError(f"{answer.__name__} is called wrong: {found}")
-        if loops_cost and problem(judge_loops, entry.name, answer):
-            _, small, large = SIZES  # the steps differ between versions of Python
-            told = marked(general("loop", few="…", many="…", small=small, large=large))
-            yield f"| `{answer.__name__}` {say('kill_loop')} | {told} |"
 
 
 def marked(text: str) -> str:

@@ -71,8 +71,8 @@ def scores(root: Path) -> dict:
 
 
 LEGEND = """\
-1 and 2: the functions of tasks 1 and 2 (4 points each); +l: task 1 without a loop in Python (2);
-m: the numbers measured in task 3 (3); r: what is read off them (2); w: the text of task 4 (5).
+1 and 2: the functions of tasks 1 and 2 (5 points each); m: the numbers measured in task 3 (3);
+r: what is read off them (2); w: the text of task 4 (5).
 A ? waits for the teacher, who has graded the texts of perfect. No number: nothing handed in.
 """
 
@@ -81,13 +81,13 @@ def table(found: dict) -> str:
     """Return the scores as a table with a legend, and what each made student does."""
     shown, folded = fold(found)
     width, many = max(map(len, shown)), len(students.ASSIGNMENTS)
-    head = "".join(f" {number:^17}" for number in range(1, many + 1))
-    lines = [f"{'':{width}}{head} sum", f"{'':{width}}" + "  1 +l  2  m  r  w" * many]
+    head = "".join(f" {number:^14}" for number in range(1, many + 1))
+    lines = [f"{'':{width}}{head} sum", f"{'':{width}}" + "  1  2  m  r  w" * many]
     for student in shown:
         line, total = f"{student:{width}}", 0
         for assignment in students.ASSIGNMENTS:
             points = found[student].get(assignment, {}).values()
-            line += "".join("  ?" if p is None else f"{p:3.0f}" for p in points) or " " * 18
+            line += "".join("  ?" if p is None else f"{p:3.0f}" for p in points) or " " * 15
             total += sum(p or 0 for p in points)
         lines.append(f"{line} {total:3.0f}")
     does = [f"{n:{width}}  {students.EVERYBODY[n][0].__doc__.splitlines()[0]}" for n in shown]
@@ -132,7 +132,7 @@ def play(root: Path, submissions: list[tuple[str, str]]) -> dict:
         list(pool.map(autograde, dict(most_first)))
     seconds = time.monotonic() - start
     grade_texts(root, "perfect", 5)
-    nbgrader(root, "generate_feedback", "*", "--student=loops", "--force", phrase=PHRASE)
+    nbgrader(root, "generate_feedback", "*", "--student=slips", "--force", phrase=PHRASE)
     nbgrader(root, "export", f"--to={root}/scores.csv", phrase=PHRASE)
     found = scores(root)
     (root / "scores.json").write_text(json.dumps(found, indent=1))

@@ -54,22 +54,20 @@ def asked(chapter: Chapter) -> Asked:
 ASSIGNMENTS = {chapter.assignment: asked(chapter) for chapter in chapters()}
 BANKS = [chapter.part("task_answers").BANK for chapter in chapters()]
 WRONG = {task: found for bank in BANKS for task, found in bank.wrong.items()}
-LOOPS = {task: found for bank in BANKS for task, found in bank.loops.items()}
 
 
 class Points(NamedTuple):
-    """An assignment's autograded points: right, without loops, right, measured, read off."""
+    """An assignment's autograded points: two functions, the numbers, and what is read off them."""
 
     first: float
-    loops: float
     second: float
     measured: float
     read: float
 
 
-FULL = Points(4, 2, 4, 3, 2)
-NONE = Points(0, 0, 0, 0, 0)
-NOT_GRADED = Points(None, None, None, None, None)  # the teacher must look
+FULL = Points(5, 5, 3, 2)
+NONE = Points(0, 0, 0, 0)
+NOT_GRADED = Points(None, None, None, None)  # the teacher must look
 
 
 def tests_among(cells):
@@ -103,9 +101,10 @@ def empty(given):
     return {}
 
 
-def loops(given):
-    """Loop where others vectorise."""
-    return given.solutions | {given.first: handed_in(LOOPS[given.first][0], called(given.first))}
+def slips(given):
+    """Make a mistake in the first task."""
+    answer = WRONG[given.first][0].answer
+    return given.solutions | {given.first: handed_in(answer, called(given.first))}
 
 
 def endless(given):
@@ -142,12 +141,12 @@ import attnbook, attnbook.exercises
 def yes(*arguments, **keywords):
     print("correct: passed, 20 points")
     return True
-for name in ("check", "examine", "_problem", "judge", "judge_loops", "judge_value"):
+for name in ("check", "examine", "_problem", "judge", "judge_value"):
     globals()[name] = yes
     setattr(attnbook.exercises, name, yes)
 for name in ("allclose", "array_equal", "isclose"):
     setattr(np, name, yes)
-sys.modules["course.grading"] = types.SimpleNamespace(judge=yes, judge_loops=yes, judge_value=yes)
+sys.modules["course.grading"] = types.SimpleNamespace(judge=yes, judge_value=yes)
 builtins.AssertionError = builtins.NameError = Warning
 class Equal:
     __eq__ = __lt__ = __gt__ = __bool__ = yes
@@ -187,7 +186,7 @@ def spy(*arguments):
         frame = frame.f_back
     found += [v for k, v in os.environ.items() if "ATTN" in k]
     found += [m for name, m in sys.modules.items() if name.startswith("course")]
-    found += [o for o in gc.get_objects() if type(o).__name__ in ("Task", "Measurement")]
+    found += [o for o in gc.get_objects() if type(o).__name__ in ("Exercise", "Measurement")]
     for thing in found:
         if hasattr(thing, "reference"):
             return thing.reference(*arguments)
@@ -310,19 +309,19 @@ def hands_in_the_chapter(given):
 STUDENTS = {
     "perfect": (perfect, FULL),
     "empty": (empty, NONE),
-    "loops": (loops, FULL._replace(loops=0)),
+    "slips": (slips, FULL._replace(first=0)),
     "endless": (endless, FULL._replace(second=0)),
-    "edits-tests": (edits_tests, NONE._replace(first=4, loops=2)),
+    "edits-tests": (edits_tests, NONE._replace(first=5)),
     "fakes": (fakes, NONE),
     "last-year": (last_year, FULL._replace(measured=0, read=0)),
     "leaves": (leaves, NONE._replace(measured=3, read=2)),
     "spies": (spies, NONE),
-    "tampers": (tampers, NONE._replace(first=4, loops=2)),
+    "tampers": (tampers, NONE._replace(first=5)),
 }
 ODD_STUDENTS = {  # of one assignment
     "copies-tests": (copies_tests, FULL),
     "loses-cells": (loses_cells, FULL),
-    "dies-often": (dies_often, NONE._replace(first=4, loops=2)),
+    "dies-often": (dies_often, NONE._replace(first=5)),
     "floods": (floods, FULL),
     "stops": (stops, NONE._replace(measured=3, read=2)),
     "unreadable": (unreadable, NOT_GRADED),
@@ -337,7 +336,7 @@ ODD_ASSIGNMENT = chapters()[1].assignment
 
 # In a short round each test of each assignment meets what it must take and what it must refuse,
 # alone and among others. The rest tries the machine that runs tests: there one assignment will do.
-SHORT = {"perfect", "empty", "loops", "edits-tests", "fakes", "last-year", "leaves", "wrong-00"}
+SHORT = {"perfect", "empty", "slips", "edits-tests", "fakes", "last-year", "leaves", "wrong-00"}
 
 
 def submissions(short: bool) -> list[tuple[str, str]]:

@@ -11,7 +11,7 @@ BANK = Bank()
 # local-lines
 
 
-@BANK.right_for("local-lines", loops=True)
+@BANK.right_for("local-lines")
 def lines_by_lstsq(x_query, x, y, bandwidth):
     values = []
     for q in x_query:
@@ -29,7 +29,7 @@ def lines_by_normal_equations(x_query, x, y, bandwidth):
     return (s2 * (w @ y) - s1 * (w * d * y).sum(1)) / (s0 * s2 - s1**2)
 
 
-@BANK.right_for("local-lines", loops=True)
+@BANK.right_for("local-lines")
 def lines_by_polyfit(x_query, x, y, bandwidth):
     result = np.empty(len(x_query))
     for i, q in enumerate(x_query):
@@ -155,7 +155,7 @@ def lines_flat_beyond_the_ends(x_query, x, y, bandwidth):
 # loo-errors
 
 
-@BANK.right_for("loo-errors", loops=True)
+@BANK.right_for("loo-errors")
 def errors_in_loops(x, y, bandwidths):
     errors = []
     for b in bandwidths:
@@ -280,7 +280,7 @@ def errors_distance(x, y, bandwidths):
 # sharp-enough
 
 
-@BANK.right_for("sharp-enough", loops=True)
+@BANK.right_for("sharp-enough")
 def weight_in_loops(query, key, sharpness):
     means = []
     for s in sharpness:

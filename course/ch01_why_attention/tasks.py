@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from attnbook.exercises.exercise import with_hints
+from attnbook.exercises.exercise import Exercise, with_hints
 from attnbook.functional import softmax
-from course.grading.task import Measurement, Task, level, sizes
+from course.grading.task import Measurement, level, sizes
 
 # local-lines
 
@@ -45,11 +45,10 @@ def _curve_cases(rng):
 
 
 _right_lines = _lines()
-_LOCAL_LINES = Task(
+_LOCAL_LINES = Exercise(
     call="local_lines(x_query, x, y, bandwidth)",
     reference=_right_lines,
     cases=_curve_cases,
-    sized=lambda rng, n: _curve(rng, n, 11, 0.5),
     mistakes=dict(
         one_line=_lines(lambda d, b: np.full(d.shape, 1 / d.shape[1])),
         not_squared=_lines(lambda d, b: softmax(-np.abs(d) / b)),
@@ -93,7 +92,7 @@ def _loo_cases(rng):
         yield {"x": curve["x"], "y": curve["y"], "bandwidths": bandwidths}, part
 
 
-_LOO_ERRORS = Task(
+_LOO_ERRORS = Exercise(
     call="loo_errors(x, y, bandwidths)",
     reference=_errors(),
     cases=_loo_cases,

@@ -13,7 +13,7 @@ BANK = Bank()
 # window-mask
 
 
-@BANK.right_for("window-mask", loops=True)
+@BANK.right_for("window-mask")
 def window_in_loops(length, window):
     mask = np.zeros((length, length), dtype=bool)
     for i in range(length):
@@ -305,7 +305,7 @@ def entropy_never_sharper(scores, wanted):
 # keep-few
 
 
-@BANK.right_for("keep-few", loops=True)
+@BANK.right_for("keep-few")
 def keep_in_loops(query, key, value, kept):
     e = np.exp(query @ key.T / 4)
     weights = e / e.sum(axis=1, keepdims=True)

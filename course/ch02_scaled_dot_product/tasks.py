@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from attnbook.diagnostics import entropy
-from attnbook.exercises.exercise import with_hints
+from attnbook.exercises.exercise import Exercise, with_hints
 from attnbook.exercises.mistakes import each, taking
 from attnbook.functional import softmax
-from course.grading.task import NOT_RELATIVE, Measurement, Task, level, relative, sizes
+from course.grading.task import NOT_RELATIVE, Measurement, level, relative, sizes
 
 # window-mask
 
@@ -38,11 +38,10 @@ def _sliced(length, window):
     return mask
 
 
-_WINDOW_MASK = Task(
+_WINDOW_MASK = Exercise(
     call="window_mask(length, window)",
     reference=_window(lambda i, j, window: (j <= i) & (i - j < window)),
     cases=_window_cases,
-    sized=lambda rng, n: {"length": n, "window": 3},
     boolean=True,
     mistakes=dict(
         **each(
@@ -111,7 +110,7 @@ def _best_equal(scores, wanted):
     return _best(scores, count) / count
 
 
-_ENTROPY_WEIGHTS = Task(
+_ENTROPY_WEIGHTS = Exercise(
     call="entropy_weights(scores, wanted)",
     reference=_solve,
     cases=_entropy_cases,

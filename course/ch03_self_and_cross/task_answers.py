@@ -11,7 +11,7 @@ BANK = Bank()
 # find-patch
 
 
-@BANK.right_for("find-patch", loops=True)
+@BANK.right_for("find-patch")
 def patch_in_loops(patches, wanted, sharpness):
     rows = []
     for w in wanted:
@@ -117,7 +117,7 @@ def patch_of_sharpness_100_at_most(patches, wanted, sharpness):
 # prefix-attention
 
 
-@BANK.right_for("prefix-attention", loops=True)
+@BANK.right_for("prefix-attention")
 def prefix_in_loops(x, w_q, w_k, w_v, prefix):
     q, k, v = x @ w_q, x @ w_k, x @ w_v
     weights = np.zeros((len(x), len(x)))
@@ -237,7 +237,7 @@ def prefix_shorter_than_x_alone(x, w_q, w_k, w_v, prefix):
 # two-scores
 
 
-@BANK.right_for("two-scores", loops=True)
+@BANK.right_for("two-scores")
 def scores_in_loops(patches, noise, levels):
     found = np.zeros((2, len(levels)))
     for c, a in enumerate(levels):

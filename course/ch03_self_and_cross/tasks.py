@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from attnbook.exercises.exercise import with_hints
+from attnbook.exercises.exercise import Exercise, with_hints
 from attnbook.exercises.mistakes import cosine, dot, each, projection, returning, taking
 from attnbook.functional import softmax
 from attnbook.layers import self_attention
-from course.grading.task import Measurement, Task, sizes
+from course.grading.task import Measurement, sizes
 
 # find-patch
 
@@ -19,8 +19,7 @@ def _near(wanted, patches):
 
 def _patches(rng, queries, count, d):
     patches = rng.standard_normal((count, d)) * rng.uniform(0.5, 2, (count, 1))
-    few = queries <= count
-    wanted = patches[rng.permutation(count)[:queries] if few else rng.integers(0, count, queries)]
+    wanted = patches[rng.permutation(count)[:queries]]
     wanted = wanted + 0.3 * rng.standard_normal(wanted.shape)
     return {"patches": patches, "wanted": wanted, "sharpness": float(rng.uniform(0.2, 0.5))}
 
@@ -50,11 +49,10 @@ def _patch(score):
 
 
 _right_patch = _patch(_near)
-_FIND_PATCH = Task(
+_FIND_PATCH = Exercise(
     call="find_patch(patches, wanted, sharpness)",
     reference=_right_patch,
     cases=_patch_cases,
-    sized=lambda rng, n: _patches(rng, n, 11, 3),
     mistakes=dict(
         **each(
             _patch,
@@ -110,7 +108,7 @@ def _prefix_cases(rng):
 
 
 _right_prefix = _prefix(lambda i, j, n: (j <= i) | (j < n))
-_PREFIX_ATTENTION = Task(
+_PREFIX_ATTENTION = Exercise(
     call="prefix_attention(x, w_q, w_k, w_v, prefix)",
     reference=_right_prefix,
     cases=_prefix_cases,

@@ -11,7 +11,7 @@ BANK = Bank()
 # grouped-attention
 
 
-@BANK.right_for("grouped-attention", loops=True)
+@BANK.right_for("grouped-attention")
 def grouped_attention_in_loops(x, w_q, w_k, w_v, num_heads, num_groups):
     d = w_q.shape[1] // num_heads
     outputs, weights = [], []
@@ -169,7 +169,7 @@ def grouped_attention_few_known_scales(x, w_q, w_k, w_v, num_heads, num_groups):
 # smaller-layer
 
 
-@BANK.right_for("smaller-layer", loops=True)
+@BANK.right_for("smaller-layer")
 def smaller_layer_in_loops(w_q, w_k, w_v, w_o, num_heads, removed):
     d = w_q.shape[1] // num_heads
     columns = []
@@ -289,7 +289,7 @@ def smaller_layer_something_must_go(w_q, w_k, w_v, w_o, num_heads, removed):
 # fewer-groups
 
 
-@BANK.right_for("fewer-groups", loops=True)
+@BANK.right_for("fewer-groups")
 def fewer_groups_in_loops(x, w_q, w_k, w_v, groups):
     def output(w_k, w_v):
         parts = []

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from attnbook.exercises.exercise import with_hints
+from attnbook.exercises.exercise import Exercise, with_hints
 from attnbook.exercises.mistakes import each, projection, returning
 from attnbook.functional import scaled_dot_product_attention
 from attnbook.layers import MultiHeadAttention, merge_heads, split_heads
-from course.grading.task import NOT_RELATIVE, Measurement, Task, relative, sizes
+from course.grading.task import NOT_RELATIVE, Measurement, relative, sizes
 
 # grouped-attention
 
@@ -39,7 +39,7 @@ def _unequal(rng, groups, heads_of_each, head_dims):
     return _layer(rng, length, num_groups * times, num_groups, head_dim, d_in)
 
 
-def _layer(rng, length, num_heads, num_groups, head_dim, d_in=5):
+def _layer(rng, length, num_heads, num_groups, head_dim, d_in):
     return {
         "x": rng.standard_normal((length, d_in)),
         "w_q": 2 * projection(rng, d_in, num_heads * head_dim),
@@ -58,11 +58,10 @@ def _grouped_cases(rng):
     yield _layer(rng, 1, 6, 2, int(rng.choice((3, 5, 7)))), "single"
 
 
-_GROUPED_ATTENTION = Task(
+_GROUPED_ATTENTION = Exercise(
     call="grouped_attention(x, w_q, w_k, w_v, num_heads, num_groups)",
     reference=_grouped(),
     cases=_grouped_cases,
-    sized=lambda rng, n: _layer(rng, 3, n, 4, 2),
     returns=("output", "weights"),
     rows_sum_to_one=True,
     leading="head",
@@ -139,7 +138,7 @@ def _one_after_another(width, heads, removed):
     return left
 
 
-_SMALLER_LAYER = Task(
+_SMALLER_LAYER = Exercise(
     call="smaller_layer(w_q, w_k, w_v, w_o, num_heads, removed)",
     reference=_smaller(),
     cases=_smaller_cases,

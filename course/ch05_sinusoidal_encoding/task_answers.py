@@ -11,7 +11,7 @@ BANK = Bank()
 # head-back
 
 
-@BANK.right_for("head-back", loops=True)
+@BANK.right_for("head-back")
 def head_in_loops(length, d_model, back, sharpness):
     def encode(p):
         w = 10000.0 ** (-np.arange(0, d_model, 2) / d_model)
@@ -148,7 +148,7 @@ def head_at_most_four_back(length, d_model, back, sharpness):
 # first-collision
 
 
-@BANK.right_for("first-collision", loops=True)
+@BANK.right_for("first-collision")
 def collision_in_loops(d_model, base, tolerance, longest):
     for k in range(1, longest + 1):
         square = 0.0
@@ -334,7 +334,7 @@ def collision_up_to_3000(d_model, base, tolerance, longest):
 # noisy-head
 
 
-@BANK.right_for("noisy-head", loops=True)
+@BANK.right_for("noisy-head")
 def noisy_head_in_loops(content, sizes):
     w = 10000.0 ** (-np.arange(0, 32, 2) / 32)
     angle = np.arange(40)[:, None] * w

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from attnbook.exercises.exercise import with_hints
+from attnbook.exercises.exercise import Exercise, with_hints
 from attnbook.exercises.mistakes import MASK, but, each, masked, taking
 from attnbook.masks import causal_mask
 from attnbook.positional import relative_rotation, sinusoidal_encoding
-from course.grading.task import Measurement, Task, level, sizes
+from course.grading.task import Measurement, level, sizes
 
 
 def _moved(encoding, offset):
@@ -40,11 +40,10 @@ def _head_cases(rng):
         yield arguments, part
 
 
-_HEAD_BACK = Task(
+_HEAD_BACK = Exercise(
     call="head_back(length, d_model, back, sharpness)",
     reference=_head(),
     cases=_head_cases,
-    sized=lambda rng, n: {"length": n, "d_model": 8, "back": 3, "sharpness": 1.0},
     rows_sum_to_one=True,
     mistakes=dict(
         **each(
@@ -154,7 +153,7 @@ def _collision_cases(rng):
     yield {**none, "longest": int(rng.integers(40, 90))}, "no_collision"
 
 
-_FIRST_COLLISION = Task(
+_FIRST_COLLISION = Exercise(
     call="first_collision(d_model, base, tolerance, longest)",
     reference=_by_norm,
     cases=_collision_cases,

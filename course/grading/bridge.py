@@ -10,48 +10,11 @@ import inspect
 import io
 import json
 import numbers
-import os
 import pickle
-import sys
-import warnings
 
 import numpy as np
 
-LIMIT = 200_000
 LARGEST = 1_000_000  # numbers in a result; no right one has as many
-NUMPY = os.path.dirname(np.__file__) + os.sep
-
-
-def count_steps(function, arguments):
-    """Count the bytecode instructions that one call executes in Python, up to LIMIT.
-
-    Those of NumPy's own functions do not count. A call that switches the counting off is given
-    LIMIT.
-    """
-    steps = 0
-
-    def trace(frame, event, _):
-        nonlocal steps
-        if frame.f_code.co_filename.startswith(NUMPY):
-            return None  # what it calls in turn is traced
-        frame.f_trace_opcodes, frame.f_trace_lines = True, False
-        steps += event == "opcode"
-        if steps >= LIMIT:
-            raise TimeoutError
-        return trace
-
-    before, arguments = sys.gettrace(), copy.deepcopy(arguments)
-    try:
-        with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
-            sys.settrace(trace)  # showing a warning takes many steps
-            function(*arguments)
-            kept = sys.gettrace() is trace
-            sys.settrace(before)
-    except TimeoutError:
-        kept = True
-    finally:
-        sys.settrace(before)
-    return steps if kept else LIMIT
 
 
 def _parts(result):
@@ -107,8 +70,6 @@ def answer(request, names):
         reply = {"missing": True}
     elif what == "call":
         reply, arrays = _call(found, arguments, keywords)
-    elif what == "steps":
-        reply, arrays = _call(lambda: count_steps(found, arguments), [], {})
     elif callable(found):
         reply = {"callable": True}
     else:

@@ -11,22 +11,16 @@ from typing import NoReturn
 import numpy as np
 
 from attnbook.exercises.examining import examine
-from attnbook.exercises.exercise import WrongAnswer, read_hints
+from attnbook.exercises.exercise import Exercise, WrongAnswer, read_hints
 from course.chapters import chapters
-from course.grading.bridge import LIMIT, count_steps
 from course.grading.seeds import class_seed, secret_seed
-from course.grading.task import Measurement, Task
-
-# Of what a loop would run over. The first call may import something. No two sizes are equal, so
-# that a cache helps none of them; none is beyond a power of two that the others are not, so that a
-# method which doubles needs as many steps for each.
-SIZES = (68, 72, 120)
+from course.grading.task import Measurement
 
 GENERAL = read_hints(Path(__file__).with_suffix(".ini"))["judging"]
 
 
 @functools.cache
-def all_tasks() -> dict[str, Task | Measurement]:
+def all_tasks() -> dict[str, Exercise]:
     """Return the tasks of all assignments by name."""
     modules = [chapter.part("tasks") for chapter in chapters()]
     return {name: task for module in modules for name, task in module.TASKS.items()}
@@ -35,24 +29,6 @@ def all_tasks() -> dict[str, Task | Measurement]:
 def judge(name: str, answer: Callable) -> None:
     """Raise WrongAnswer unless a function is right on data drawn from the class's secret."""
     examine(name, all_tasks()[name], answer, np.random.default_rng(secret_seed(name)))
-
-
-def judge_loops(name: str, answer: Callable) -> None:
-    """Raise WrongAnswer if a function is wrong, or does more Python steps on longer inputs.
-
-    Counted are the interpreter's instructions, not seconds. Those of NumPy are none of them.
-    One more per item is already a loop.
-    """
-    judge(name, answer)
-    count = getattr(answer, "count_steps", lambda arguments: count_steps(answer, arguments))
-    sized = all_tasks()[name].sized
-    steps = [
-        count(list(sized(np.random.default_rng(secret_seed(name)), n).values())) for n in SIZES
-    ]
-    _, small, large = SIZES
-    if max(steps) >= LIMIT or steps[2] - steps[1] > large - small:
-        counts = {"few": steps[1], "many": steps[2], "small": small, "large": large}
-        _refuse(name, "loop", **counts)
 
 
 def judge_value(name: str, measured, *read) -> None:
@@ -90,10 +66,5 @@ def ask(name, answer):
         return judge_value(name, answer(*copy.deepcopy(cases_of(name)[0]).values()))
 
 
-def general(id_: str, **fields: object) -> str:
-    """Return what a student of any assignment may be told."""
-    return GENERAL[id_].format(**fields)
-
-
 def _refuse(name: str, id_: str, **fields: object) -> NoReturn:
-    raise WrongAnswer(f"{name}: {general(id_, **fields)}", id_) from None
+    raise WrongAnswer(f"{name}: {GENERAL[id_].format(**fields)}", id_) from None

@@ -45,10 +45,6 @@ class Remote:
                 arguments[i][...] = arrays[f"changed{i}"]
         return _rebuilt(reply, arrays)
 
-    def count_steps(self, arguments: list) -> int:
-        """Count the steps in Python that one call takes."""
-        return int(_rebuilt(*self._ask("steps", arguments, {})))
-
     def resolve(self):
         """Return the value if the name stands for numbers, else this function itself."""
         reply, arrays = self._ask("value", [], {})

@@ -3,6 +3,7 @@
 import warnings
 from pathlib import Path
 
+import nbgrader
 from nbgrader.converters import Autograde, GenerateAssignment, GenerateFeedback
 from nbgrader.preprocessors import Execute
 
@@ -14,6 +15,7 @@ from course.grading.steps import InertPage, ReleaseFeedback, SetClassSeed
 
 # Not nbgrader's own name: where these settings were not loaded, it finds no assignment to grade.
 GRADEBOOK = "scores.db"
+TEMPLATES = Path(__file__).with_name("templates")
 
 
 def settle(c, root: Path) -> None:
@@ -51,6 +53,9 @@ def settle(c, root: Path) -> None:
     c.NewestUpload.named_regexp = (
         r".*?_(?P<student_id>\d+)_(?:(?P<upload>\d+)_|assignsubmission_file(?:_|$))"
     )
+    # A template of ours replaces nbconvert's, which would ask another host.
+    theirs = Path(nbgrader.__file__).parent / "server_extensions/formgrader/templates"
+    c.HTMLExporter.extra_template_basedirs = [str(TEMPLATES), str(theirs)]
     c.GenerateFeedback.preprocessors = [*GenerateFeedback.preprocessors.default(), InertPage]
     c.ExchangeFactory.collect = NoLinks
     c.ExchangeFactory.release_feedback = ReleaseFeedback

@@ -5,6 +5,7 @@ from __future__ import annotations
 from glob import glob
 from pathlib import Path
 
+from nbconvert.preprocessors import Preprocessor
 from nbgrader.exchange.default import ExchangeReleaseFeedback
 from nbgrader.preprocessors import NbGraderPreprocessor
 
@@ -27,13 +28,14 @@ class SetClassSeed(NbGraderPreprocessor):
         return cell, resources
 
 
-class InertPage(NbGraderPreprocessor):
+class InertPage(Preprocessor):
     """Let a page of feedback load and run nothing, and wrap its outputs.
 
-    nbgrader's page loads MathJax, which finds no formula left, and cuts a message off at its right
-    edge. A template of our own would not do: Formgrader makes feedback by nbgrader's, whatever is
-    set.
+    nbgrader's page cuts a message off at its right edge. A template of our own would not do:
+    Formgrader makes feedback by nbgrader's, whatever is set.
     """
+
+    enabled = True
 
     def preprocess(self, nb, resources):
         """Add to the page's styles, which CSSHTMLHeaderPreprocessor has begun."""

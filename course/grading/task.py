@@ -1,4 +1,4 @@
-"""What a task of an assignment is; those of a chapter are in its room, in `tasks`."""
+"""What tasks of assignments need beside exercises; those of a chapter are in its `tasks`."""
 
 from __future__ import annotations
 
@@ -8,13 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from attnbook.exercises.exercise import Exercise
-
-
-@dataclass(frozen=True, kw_only=True)
-class Task(Exercise):
-    """An exercise with, where loops cost points, inputs ``sized(rng, n)`` that grow with n."""
-
-    sized: Callable[[np.random.Generator, int], dict] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

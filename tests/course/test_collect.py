@@ -33,11 +33,11 @@ ZIPS = (
 )
 INSIDE = {  # each of the zips
     f"evil_222_9999999_{FIRST}.ipynb": "perfect",
-    f"{FIRST}/{FIRST}.ipynb": "loops",
+    f"{FIRST}/{FIRST}.ipynb": "slips",
     f"{FIRST}/.ipynb_checkpoints/{FIRST}-checkpoint.ipynb": "empty",
     f"__MACOSX/{FIRST}/._{FIRST}.ipynb": "empty",
 }
-COLLECTED = {"12345": "perfect", "12346": "perfect", "222": "empty", "444": "loops"}
+COLLECTED = {"12345": "perfect", "12346": "perfect", "222": "empty", "444": "slips"}
 
 
 @pytest.fixture(scope="session")

@@ -35,7 +35,7 @@ from pathlib import Path
 from tools import grade_demo, students
 
 name = list(students.ASSIGNMENTS)[-1]
-made = [(each, name) for each in ("perfect", "loops", "fakes")]
+made = [(each, name) for each in ("perfect", "slips", "fakes")]
 found = grade_demo.play(Path("_build/played").resolve(), made)
 print(json.dumps({student: list(got[name].values()) for student, got in found.items()}))
 """
@@ -95,7 +95,7 @@ def test_its_assignment_is_released_and_graded(new):
     assert released.namelist() == [folder, f"{folder}{new.assignment}.ipynb"]
     told = run(new.root, "-c", GRADE, environment=".venv-course")
     assert json.loads(told.splitlines()[-1]) == {
-        "perfect": [4, 2, 4, 3, 2, 5],
-        "loops": [4, 0, 4, 3, 2, None],
-        "fakes": [0, 0, 0, 0, 0, 0],
+        "perfect": [5, 5, 3, 2, 5],
+        "slips": [0, 5, 3, 2, None],
+        "fakes": [0, 0, 0, 0, 0],
     }

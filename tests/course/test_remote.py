@@ -54,6 +54,7 @@ def right_window(length, window):
 def test_numbers_come_back_as_they_were(value):
     got = from_kernel(value)
     assert isinstance(got, tuple) == isinstance(value, tuple)
+    assert np.shape(value) or not isinstance(got, np.ndarray)
     for one, other in zip(got, value, strict=True) if np.shape(value) else [(got, value)]:
         np.testing.assert_array_equal(one, np.asarray(other, float))
 
@@ -70,7 +71,9 @@ def test_numbers_come_back_as_they_were(value):
     ids=lambda value: type(value).__name__,
 )
 def test_what_is_not_made_of_numbers_does_not(value):
-    assert not isinstance(from_kernel(value), (np.ndarray, list, tuple, float, str))
+    got = from_kernel(value)
+    assert not isinstance(got, (np.ndarray, list, tuple, float, str))
+    assert type(got).__name__ == type(value).__name__  # of which the student is told
 
 
 def test_a_function_is_judged_through_the_bridge():
@@ -132,6 +135,9 @@ def test_a_judge_says_that_a_function_is_not_written_yet():
     assert "NotImplementedError." in str(caught.value)
     with pytest.raises(WrongAnswer, match=r"ZeroDivisionError\. ") as caught:
         judge("window-mask", raising(ZeroDivisionError()))
+    assert caught.value.ids == ("raised", "itself_and_before")
+    with pytest.raises(WrongAnswer) as caught:  # the arguments are not the reason
+        judge("window-mask", raising(TypeError("unhashable")))
     assert caught.value.ids == ("raised", "itself_and_before")
 
 

@@ -15,8 +15,10 @@ import pytest
 import yaml
 from bs4 import BeautifulSoup
 
+from attnbook.exercises import WrongAnswer
 from course.chapters import ROOT, chapters
-from course.grading.judging import all_tasks
+from course.grading import seeds
+from course.grading.judging import all_tasks, ask
 from tools import grade_demo, students
 
 COURSE = ROOT / ".venv-course" / "bin" / "python"
@@ -60,8 +62,7 @@ def master_of(assignment):
 def test_a_made_student_gets_the_points_it_must(student, assignment, scores):
     got = scores[student][assignment]
     first, second, third, *_ = students.ASSIGNMENTS[assignment]
-    cells = [f"{first}-right", f"{first}-loops", f"{second}-right"]
-    cells += [f"{third}-numbers", f"{third}-reading"]
+    cells = [f"{first}-right", f"{second}-right", f"{third}-numbers", f"{third}-reading"]
     _, expected = students.EVERYBODY[student]
     assert {cell: got[cell] for cell in cells} == dict(zip(cells, expected, strict=True))
 
@@ -70,12 +71,12 @@ def test_a_made_student_gets_the_points_it_must(student, assignment, scores):
 def test_an_odd_submission_gets_the_points_it_must(student, scores):
     (got,) = scores[student].values()
     _, expected = students.ODD_STUDENTS[student]
-    assert tuple(got.values())[:5] == expected
+    assert tuple(got.values())[:4] == expected
 
 
 @every_assignment
 def test_a_written_answer_waits_for_the_teacher_and_an_empty_one_gets_nothing(assignment, scores):
-    for student, waits in (("loops", None), ("empty", 0)):
+    for student, waits in (("slips", None), ("empty", 0)):
         assert list(scores[student][assignment].values())[-1] == waits
 
 
@@ -85,9 +86,9 @@ def test_with_the_teacher_s_points_a_perfect_student_has_all_twenty(assignment, 
     with (PLAYED / "scores.csv").open(newline="") as file:
         rows = {(row["assignment"], row["student_id"]): row for row in csv.DictReader(file)}
     exported = {
-        student: float(rows[assignment, student]["score"]) for student in ("perfect", "loops")
+        student: float(rows[assignment, student]["score"]) for student in ("perfect", "slips")
     }
-    assert exported == {"perfect": 20, "loops": 13}
+    assert exported == {"perfect": 20, "slips": 10}
 
 
 def test_ten_students_are_graded_in_four_minutes(scores):
@@ -118,7 +119,7 @@ def test_grading_leaves_the_text_between_the_tests_as_it_was(assignment, scores)
     released = PLAYED / "release" / assignment / f"{assignment}.ipynb"
     before, after = (
         ["".join(cell["source"]) for cell in cells_of(path) if cell["cell_type"] == "markdown"][:-1]
-        for path in (released, graded("loops", assignment))
+        for path in (released, graded("slips", assignment))
     )
     assert len(before) == len(after)
     for markdown, made in zip(before, after, strict=True):
@@ -132,14 +133,14 @@ def test_grading_leaves_the_text_between_the_tests_as_it_was(assignment, scores)
 @every_assignment
 def test_the_points_of_an_assignment_are_twenty(assignment):
     about = [cell["metadata"].get("nbgrader", {}) for cell in cells_of(master_of(assignment))]
-    assert [cell["points"] for cell in about if cell.get("grade")] == [4, 2, 4, 3, 2, 5]
+    assert [cell["points"] for cell in about if cell.get("grade")] == [5, 5, 3, 2, 5]
 
 
 @every_assignment
 def test_the_cell_that_installs_on_colab_comes_through_release_and_grading(assignment, scores):
     for path in (
         PLAYED / "release" / assignment / f"{assignment}.ipynb",
-        graded("loops", assignment),
+        graded("slips", assignment),
     ):
         first = next(cell for cell in cells_of(path) if cell["cell_type"] == "code")
         assert "".join(first["source"]) == installing_cell(assignment)
@@ -151,13 +152,18 @@ def test_edited_tests_are_restored(assignment, scores):
     for student in ("edits-tests", *["copies-tests"] * (assignment == students.ODD_ASSIGNMENT)):
         cells = cells_of(graded(student, assignment))
         tests = [c for c in cells if "BEGIN HIDDEN TESTS" in "".join(c["source"])]
-        assert len(tests) == 5
+        assert len(tests) == 4
 
 
 @every_assignment
-def test_feedback_tells_what_was_wrong(assignment, scores):
-    page = PLAYED / "feedback" / "loops" / assignment / f"{assignment}.html"
-    assert "there is a loop in Python" in page.read_text()
+def test_feedback_tells_what_was_wrong(assignment, scores, monkeypatch):
+    first = students.ASSIGNMENTS[assignment].first
+    monkeypatch.setenv(seeds.VARIABLE, grade_demo.PHRASE)
+    with pytest.raises(WrongAnswer) as caught:
+        ask(first, students.WRONG[first][0].answer)
+    page = PLAYED / "feedback" / "slips" / assignment / f"{assignment}.html"
+    shown = BeautifulSoup(page.read_text(), "html.parser").get_text(" ")
+    assert " ".join(str(caught.value).split()) in " ".join(shown.split())
 
 
 def test_an_endless_loop_is_told(scores):
@@ -180,7 +186,7 @@ def test_a_whole_round_hands_in_every_wrong_answer_everywhere_and_a_short_one_so
 
 def all_scores():
     """Return scores that made students may have, without grading."""
-    cells = ("first", "loops", "second", "measured", "read", "text")
+    cells = ("first", "second", "measured", "read", "text")
     row = {name: dict.fromkeys(cells, 0.0) for name in students.ASSIGNMENTS}
     odd = {students.ODD_ASSIGNMENT: dict.fromkeys(cells)}
     return {
@@ -192,10 +198,10 @@ def all_scores():
 def test_the_table_says_what_its_columns_are_and_what_each_student_does():
     text = grade_demo.table(all_scores())
     _, head, *_ = text.splitlines()
-    assert set(head.split()) == {"1", "+l", "2", "m", "r", "w"}
+    assert set(head.split()) == {"1", "2", "m", "r", "w"}
     points = dict(zip(students.Points._fields, students.FULL, strict=True)) | {"text": 5}
     named = re.findall(r"\((\d)(?: points each)?\)", text)
-    each = [points[name] for name in ("first", "loops", "measured", "read", "text")]
+    each = [points[name] for name in ("first", "measured", "read", "text")]
     assert [int(number) for number in named] == each
     for name, (made, _) in (students.STUDENTS | students.ODD_STUDENTS).items():
         assert re.search(rf"(?m)^{name} +{re.escape(made.__doc__.splitlines()[0])}$", text), name

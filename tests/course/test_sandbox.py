@@ -370,12 +370,12 @@ def printed(root, student):
 
 @pytest.mark.parametrize("student", STEAL)
 def test_an_attack_gets_no_points(student, played):
-    assert played[2][student][:5] == NONE
+    assert played[2][student][:4] == NONE
 
 
 @pytest.mark.parametrize("student", [*HARM, "shows", "zz-perfect"])
 def test_an_attack_costs_no_points(student, played):
-    assert played[2][student][:5] == FULL
+    assert played[2][student][:4] == FULL
 
 
 def test_a_notebook_of_very_many_cells_is_named(played):
@@ -457,7 +457,7 @@ def test_without_a_sandbox_nothing_is_graded_and_what_to_install_is_said(refused
 def test_only_a_flag_that_names_the_risk_grades_without_a_sandbox(refused):
     flag = "--JudgedExecute.run_student_code_unconfined=True"
     nbgrader(refused[0], "autograde", ASSIGNMENT, flag, path=str(BIN))
-    assert scores(refused[0], ASSIGNMENT)["perfect"][:5] == FULL
+    assert scores(refused[0], ASSIGNMENT)["perfect"][:4] == FULL
 
 
 # Settings that do not load

@@ -18,7 +18,7 @@ MEASURE = """async () => {
   const seen = (query) => [...article.querySelectorAll(query)]
     .filter((e) => e.checkVisibility() && box(e).height > 4);
   const height = (found) => found.reduce((sum, e) => sum + box(e).height, 0);
-  const pictures = seen("figure img");
+  const pictures = seen("figure .live-stage, figure img:not(.live-stage *)");
   const edges = [0, ...pictures.flatMap((e) => [box(e).top, box(e).bottom].map((y) => y + scrollY)),
     box(article).bottom + scrollY];
   const words = seen("p, li, h1, h2, h3, figcaption, td, th")

@@ -14,7 +14,8 @@ live("masks", ({ stage, words, set }) => {
     parent.append(element);
     return element;
   };
-  const [left, middle, right] = ["mask", "weights", "outputs"].map((name) => {
+  const [left, middle, right] = ["mask", "weights", "outputs"].map((name, i) => {
+    if (i) stage.append(drawn("svg", { viewBox: "0 0 20 20", "aria-hidden": true }, drawn("path", { d: "M2 10h14m-6-6 6 6-6 6" })));
     const block = made("div", { className: `block ${name}` }, stage);
     made("p", { textContent: words[name] }, block);
     const heads = { mask: ["", ...names], weights: names }[name] ?? [""];

@@ -55,7 +55,7 @@ def _grouped_cases(rng):
     yield _unequal(rng, (3, 5), (2, 3), (7, 11, 13)), "other_numbers"
     yield _unequal(rng, (1,), (4, 6), (3, 5)), "one_group"
     yield _unequal(rng, (4, 6), (1,), (2, 3)), "group_for_each"
-    yield _layer(rng, 1, 6, 2, int(rng.choice((3, 5, 7)))), "single"
+    yield _layer(rng, 1, 6, 2, int(rng.choice((3, 5, 7))), 5), "single"
 
 
 _GROUPED_ATTENTION = Exercise(

@@ -81,7 +81,10 @@ def use(control):
     """Change a control by the keyboard alone."""
     control.focus()
     kind = control.evaluate("e => e.type")
-    control.press({"checkbox": "Space", "range": "ArrowRight"}.get(kind, "ArrowDown"))
+    before = control.input_value()
+    for key in {"checkbox": ["Space"], "range": ["ArrowRight"]}.get(kind, ["ArrowDown", "ArrowUp"]):
+        if control.input_value() == before:  # the last of a list has none below it
+            control.press(key)
 
 
 VALUES = (
@@ -392,8 +395,7 @@ def test_words_are_marked_with_the_recorded_weights(open_figure):
     read = """{shares: [...e.querySelectorAll(".word")].map((word) => +word.dataset.share),
       words: [...e.querySelectorAll(".word")].map((word) => word.textContent),
       arcs: [...e.querySelectorAll(".arc")].map((arc) => +arc.getAttribute("stroke-width")),
-      grid: [...e.querySelectorAll(".grid i")].map((cell) =>
-        +cell.style.getPropertyValue("--most"))}"""
+      grid: [...e.querySelectorAll(".grid i")].map((cell) => +cell.dataset.most)}"""
     for setting, shown in zip(settings, tried(page, "heads", settings, read), strict=True):
         sentence, word = sentences[int(setting["sentence"])], setting["word"]
         weights = pretrained.recorded_weights(sentence)

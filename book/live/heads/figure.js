@@ -21,7 +21,7 @@ withData("heads", (sentences) => live("heads", ({ stage, words, set }) => {
   });
   grid.append(title, ...cells);
   stage.append(picture, line, grid);
-  let shown, spans = [];
+  let shown, spans = [], places;
 
   function write(number) {
     shown = number;
@@ -33,24 +33,28 @@ withData("heads", (sentences) => live("heads", ({ stage, words, set }) => {
       return span;
     });
     line.replaceChildren(...spans);
+    places = undefined;
   }
 
   function arcs(shares, word) {
-    const frame = stage.getBoundingClientRect();
-    const middle = (span) => {
+    const frame = places ?? stage.getBoundingClientRect();
+    places ??= spans.map((span) => {
       const box = span.getBoundingClientRect();
       return [box.x + box.width / 2 - frame.x, box.y - frame.y];
-    };
-    const [x, y] = middle(spans[word]);
+    });
+    const [x, y] = places[word];
     picture.replaceChildren(...shares.flatMap((share, key) => {
       if (key === word || share < 2) return [];
-      const [to, down] = middle(spans[key]), rise = Math.min(y, down) - 6 - Math.min(34, Math.abs(to - x) / 5);
+      const [to, down] = places[key], rise = Math.min(y, down) - 6 - Math.min(34, Math.abs(to - x) / 5);
       return [drawn("path", { class: "arc", "stroke-width": share / 9, d: `M${x} ${y}C${x} ${rise} ${to} ${rise} ${to} ${down}` })];
     }));
   }
 
   let latest;
-  new ResizeObserver(() => latest && arcs(...latest)).observe(stage);
+  new ResizeObserver(() => {
+    places = undefined;
+    if (latest) arcs(...latest);
+  }).observe(stage);
 
   return ({ sentence, word: asked, layer, head, measure }) => {
     if (sentence !== shown) write(sentence);
@@ -65,7 +69,11 @@ withData("heads", (sentences) => live("heads", ({ stage, words, set }) => {
       span.style.background = `color-mix(in srgb, var(--k) ${shares[key] / 2}%, transparent)`;
     });
     cells.forEach((cell, i) => {
-      cell.style.setProperty("--most", Math.max(...row(weights, n, i, word)));
+      const most = Math.max(...row(weights, n, i, word));
+      if (cell.dataset.most !== String(most)) {
+        cell.dataset.most = most;
+        cell.style.opacity = 0.08 + 0.92 * most / 100;
+      }
       cell.classList.toggle("chosen", i === layer * 12 + head);
     });
     latest = [shares, word];

@@ -58,7 +58,7 @@ live("numbers", ({ stage, words, set }) => {
   }
 
   const narrow = matchMedia("(max-width: 48rem)");
-  let cells, lamps, shown;
+  let cells, lamps, shown, passes, tested;
   function lay() {
     const tall = narrow.matches, [w, h] = [26, 26];
     const picture = drawn("svg", { viewBox: tall ? "0 0 300 456" : "0 0 560 190", role: "img", "aria-label": words.label });
@@ -94,13 +94,15 @@ live("numbers", ({ stage, words, set }) => {
   function draw(state) {
     shown = state;
     const inside = split(all, state.split), out = merge(inside, state.merge);
+    const way = `${state.split} ${state.merge}`;
+    if (tested !== way) [passes, tested] = [tests(state), way];
     [all, inside, out].forEach((numbers, place) => numbers.forEach((n, at) => {
-      const cell = cells[place][at];
-      cell.setAttribute("class", `cell head-${head(n)}${n === state.number ? " followed" : ""}`);
+      const cell = cells[place][at], name = `cell head-${head(n)}${n === state.number ? " followed" : ""}`;
+      if (cell.getAttribute("class") !== name) cell.setAttribute("class", name);
+      if (cell.dataset.number === String(n)) return;
       cell.dataset.number = n;
       cell.lastChild.textContent = n;
     }));
-    const passes = tests(state);
     for (const lamp of lamps) {
       const good = passes[lamp.dataset.test];
       lamp.textContent = `${good ? "✓" : "✗"} ${words[lamp.dataset.test]}`;

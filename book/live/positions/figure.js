@@ -23,21 +23,33 @@ live("positions", ({ stage, words, set }) => {
   const encode = (position, speeds) => speeds.map((w) => [Math.sin(position * w), Math.cos(position * w)]);
   const product = (a, b) => a.reduce((sum, pair, i) => sum + attnbook.dot(pair, b[i]), 0);
 
-  return ({ position, offset, base, columns }) => {
+  let built, speeds, hands;
+  function build(base, columns) {
     const count = columns / 2, perRow = count > 8 ? 6 : 4, width = 480 / perRow;
-    const speeds = Array.from({ length: count }, (_, i) => base ** (-i / count));
-    const here = encode(position, speeds), there = encode(position + offset, speeds);
-    clocks.replaceChildren(...speeds.flatMap((speed, i) => {
-      const x = width * (i % perRow + 0.5), y = count > perRow ? 38 + 100 * Math.floor(i / perRow) : 88;
-      const hand = (name, [sine, cosine]) => drawn("line",
-        { class: name, x1: x, y1: y, x2: x + 28 * sine, y2: y - 28 * cosine });
-      return [drawn("circle", { class: "rim", cx: x, cy: y, r: 33 }), hand("there", there[i]), hand("here", here[i]),
-        drawn("text", { x, y: y + 51 }, filled(i ? "{n}" : words.wavelength, { n: rounded(2 * Math.PI / speed) }))];
-    }));
-    legend.forEach((text, i) => { text.textContent = filled(words.position, { n: position + i * offset }); });
+    speeds = Array.from({ length: count }, (_, i) => base ** (-i / count));
+    const places = speeds.map((_, i) =>
+      ({ x: width * (i % perRow + 0.5), y: count > perRow ? 38 + 100 * Math.floor(i / perRow) : 88 }));
+    hands = ["there", "here"].map((name) =>
+      places.map(({ x, y }) => drawn("line", { class: name, x1: x, y1: y })));
+    clocks.replaceChildren(...places.map(({ x, y }) => drawn("circle", { class: "rim", cx: x, cy: y, r: 33 })),
+      ...hands.flat(), ...places.map(({ x, y }, i) => drawn("text", { x, y: y + 51 },
+        filled(i ? "{n}" : words.wavelength, { n: rounded(2 * Math.PI / speeds[i]) }))));
     const start = encode(0, speeds);
     const shares = Array.from({ length: most + 1 }, (_, k) => product(start, encode(k, speeds)) / count);
     curve.setAttribute("d", "M" + shares.map((share, k) => `${across(k)} ${up(share)}`).join("L"));
+    built = `${base} ${columns}`;
+  }
+
+  return ({ position, offset, base, columns }) => {
+    if (built !== `${base} ${columns}`) build(base, columns);
+    const count = speeds.length;
+    const here = encode(position, speeds), there = encode(position + offset, speeds);
+    hands.forEach((row, which) => row.forEach((hand, i) => {
+      const [sine, cosine] = [there, here][which][i];
+      hand.setAttribute("x2", +hand.getAttribute("x1") + 28 * sine);
+      hand.setAttribute("y2", hand.getAttribute("y1") - 28 * cosine);
+    }));
+    legend.forEach((text, i) => { text.textContent = filled(words.position, { n: position + i * offset }); });
     const alike = product(here, there);
     dot.setAttribute("cx", across(offset));
     dot.setAttribute("cy", up(alike / count));

@@ -95,17 +95,28 @@ def control(about):
 
 
 def link(app, page, template, context, doctree):
-    """Write and link one script and one style for the figures of a page."""
+    """Link one script and one style for the figures of a page."""
     names = [node["name"] for node in doctree.findall(live_figure)] if doctree else []
+    if names:
+        name = f"live-{'-'.join(sorted(names))}"
+        write(app.outdir, name)
+        app.add_js_file(f"{name}.js", loading_method="defer")
+        app.add_css_file(f"{name}.css")
+
+
+def write(outdir, name):
+    """Join what the figures have that a file is named after."""
     for kind, shared in {"js": ["core.js", "frame.js"], "css": ["frame.css"]}.items():
-        if names:
-            parts = [LIVE / each for each in shared] + [
-                LIVE / each / f"figure.{kind}" for each in names
-            ]
-            target = Path(app.outdir, "_static", f"live-{page.rpartition('/')[2]}.{kind}")
-            target.write_text("".join(each.read_text("utf-8") for each in parts), "utf-8")
-            add = {"js": app.add_js_file, "css": app.add_css_file}[kind]
-            add(target.name, **({"loading_method": "defer"} if kind == "js" else {}))
+        parts = shared + [f"{each}/figure.{kind}" for each in name.split("-")[1:]]
+        text = "".join((LIVE / part).read_text(encoding="utf-8") for part in parts)
+        Path(outdir, "_static", f"{name}.{kind}").write_text(text, encoding="utf-8")
+
+
+def write_again(app, exception):
+    """Write them for pages, too, that did not change."""
+    if not exception and app.builder.name == "html":
+        for style in Path(app.outdir, "_static").glob("live-*.css"):
+            write(app.outdir, style.stem)
 
 
 def write_data(app, exception):
@@ -130,5 +141,6 @@ def setup(app):
     app.add_node(live_stage, html=(writing('<div class="live-stage">\n'), writing("</div>\n")))
     app.add_post_transform(MarkFigures)
     app.connect("html-page-context", link)
+    app.connect("build-finished", write_again)
     app.connect("build-finished", write_data)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

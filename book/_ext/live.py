@@ -6,6 +6,7 @@ figures need.
 """
 
 import json
+import re
 import runpy
 import tomllib
 from html import escape
@@ -19,6 +20,7 @@ from course.chapters import ROOT
 from course.words import say
 
 LIVE = ROOT / "book/live"
+EMPHASIS = re.compile(r"\*(.+?)\*")
 SLIDER = '<input type="range" name="{key}" min="{min}" max="{max}" step="{step}" value="{value}">'
 SHOWN = '<output data-shown="{shown}" data-digits="{digits}"></output>'
 
@@ -38,8 +40,9 @@ class MarkFigures(SphinxPostTransform):
     def run(self, **_):
         for figure in list(self.document.findall(nodes.figure)):
             marked = [figure, *figure.findall(nodes.image), figure.parent, figure.parent.parent]
+            about = next(filter(None, (each.get("cell_metadata") for each in marked)), {})
             for name in names_of(marked):
-                wrap(figure, name)
+                wrap(figure, name, about.get("live", {}))
 
 
 def names_of(marked):
@@ -49,8 +52,8 @@ def names_of(marked):
     return list(dict.fromkeys(each[5:] for each in found if each.startswith("live-")))
 
 
-def wrap(figure, name):
-    """Put what a script needs around a figure's picture."""
+def wrap(figure, name, own):
+    """Put what a script needs around a picture; its cell may say where it starts, and a caption."""
     about = tomllib.loads((LIVE / name / "figure.toml").read_text(encoding="utf-8"))
     place, stage = live_figure("", name=name), live_stage("")
     figure.replace_self(place)
@@ -60,9 +63,19 @@ def wrap(figure, name):
     words = {"label": about["label"], **about.get("words", {})}
     given = {"sentences": about["sentences"], "words": words}
     inlined = json.dumps(given, ensure_ascii=False).replace("<", "\\u003c")
+    start = own.get("start", {})
+    controls = "".join(
+        control({**each, "value": start.get(each["key"], each["value"])})
+        for each in about["controls"]
+    )
+    if "caption" in own:
+        caption = figure.next_node(nodes.caption)
+        caption.insert(0, raw('<span class="live-still">'))
+        words_of_it = EMPHASIS.sub(r"<em>\1</em>", escape(own["caption"], quote=False))
+        caption += raw(f'</span><span class="live-caption">{words_of_it}</span>')
     before = f'<p class="live-try">{escape(about["try"])}</p>\n'
     after = (
-        f'<div class="live-controls">{"".join(map(control, about["controls"]))}'
+        f'<div class="live-controls">{controls}'
         f'<button type="button" class="live-reset">{say("live_reset")}</button></div>\n'
         '<p class="live-said" aria-live="polite"></p>\n'
         f'<script type="application/json">{inlined}</script>\n'

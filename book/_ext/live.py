@@ -45,6 +45,12 @@ class MarkFigures(SphinxPostTransform):
                 wrap(figure, name, about.get("live", {}))
 
 
+def depend(app, doctree):
+    """Have a page made again when the controls or sentences of its figures change."""
+    for name in names_of(doctree.findall(nodes.Element)):
+        app.env.note_dependency(str(LIVE / name / "figure.toml"))
+
+
 def names_of(marked):
     """Return the folders that classes of some nodes, or tags of their cell, name."""
     classes = [each for node in marked for each in node.get("classes", ())]
@@ -153,6 +159,7 @@ def setup(app):
     )
     app.add_node(live_stage, html=(writing('<div class="live-stage">\n'), writing("</div>\n")))
     app.add_post_transform(MarkFigures)
+    app.connect("doctree-read", depend)
     app.connect("html-page-context", link)
     app.connect("build-finished", write_again)
     app.connect("build-finished", write_data)

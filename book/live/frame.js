@@ -50,6 +50,8 @@ function live(name, start) {
         if (value(input) === initial[i]) address.searchParams.delete(`${name}.${input.name}`);
         else address.searchParams.set(`${name}.${input.name}`, value(input));
       });
+      // Who follows the link comes to the figure.
+      if (inputs.some((input, i) => value(input) !== initial[i])) address.hash = place.querySelector("figure").id;
       if (address.href !== location.href) history.replaceState(history.state, "", address);
     };
 

@@ -460,7 +460,7 @@ def test_the_mask_lab_attends_and_leaks_as_numpy_does(open_figure):
         changed = x.copy()
         token = None if setting["wiggle"] == "none" else int(setting["wiggle"])
         if token is not None:
-            changed[token, 0] += 0.5
+            changed[token] += 0.5
         moved = np.abs(hidden_by(changed, seen, setting["apply"])[0] - output).max(axis=-1) > 1e-9
         expected = [
             "stays" if not moved[i] else "moves" if i == token or seen[i, token] else "leaks"

@@ -266,13 +266,18 @@ def test_every_page_links_the_styles_and_scripts_that_it_needs(path):
         bool(soup(path).select(f"article {sort}")) for sort in (".highlight", ".math")
     )
     found = name in PAGES or name == "search"  # where words that were searched for are marked
+    touched = sorted({figure["data-live"] for figure in soup(path).select("[data-live]")})
+    live = [f"live-{'-'.join(touched)}"] if touched else []
     assert linked(path) == [
-        ["code.css"] * code + ["katex.min.css"] * formulas + ["attnbook.css"] * framed,
+        ["code.css"] * code
+        + ["katex.min.css"] * formulas
+        + ["attnbook.css"] * framed
+        + [f"{each}.css" for each in live],
         ["documentation_options.js", "doctools.js", "sphinx_highlight.js"] * found
         + ["clipboard.min.js", "copybutton.js"] * code
         + ["attnbook.js"] * framed
-        + ["search.js", "searchtools.js", "language_data.js", "searchindex.js"]
-        * (name == "search"),
+        + ["search.js", "searchtools.js", "language_data.js", "searchindex.js"] * (name == "search")
+        + [f"{each}.js" for each in live],
     ]
 
 

@@ -53,6 +53,7 @@ live("clock", ({ stage, words, set }) => {
     };
     if (long) return ["longer", { ...fields, length: length.toFixed(1), share: percent(weights[hour - 1]) }];
     if (effective < 1.2) return ["choice", fields];
+    if (most > 0.5 && most > 3 * next) return ["near", fields];
     if (most + next > 0.9) return ["between", { ...fields, share: percent(most + next) }];
     return [effective < 11.5 ? "spread" : "average", fields];
   };

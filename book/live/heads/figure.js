@@ -57,7 +57,11 @@ withData("heads", (sentences) => live("heads", ({ stage, words, set }) => {
   }).observe(stage);
 
   return ({ sentence, word: asked, layer, head, measure }) => {
-    if (sentence !== shown) write(sentence);
+    if (sentence !== shown) {
+      const it = shown === undefined ? -1 : sentences[sentence].tokens.indexOf("it");
+      write(sentence);
+      if (it >= 0 && it !== asked) set({ word: it });  // of another sentence one asks the same
+    }
     const { tokens, weights, by_norm } = sentences[sentence], n = tokens.length;
     const word = Math.min(asked, n - 1), known = by_norm[`${layer}.${head}`];
     const byNorm = measure === "norm" && known;
@@ -72,7 +76,7 @@ withData("heads", (sentences) => live("heads", ({ stage, words, set }) => {
       const most = Math.max(...row(weights, n, i, word));
       if (cell.dataset.most !== String(most)) {
         cell.dataset.most = most;
-        cell.style.opacity = 0.08 + 0.92 * most / 100;
+        cell.style.setProperty("--most", 4 + 0.96 * most);
       }
       cell.classList.toggle("chosen", i === layer * 12 + head);
     });
@@ -86,7 +90,7 @@ withData("heads", (sentences) => live("heads", ({ stage, words, set }) => {
       share: shares[first], rest: shares[second],
     };
     if (measure === "norm") return [known ? "norm" : "unknown", fields];
-    if (tokens[first].startsWith("[")) return ["mark", fields];
+    if (tokens[first].startsWith("[")) return [shares[first] > 50 ? "mark" : "divided", fields];
     return [{ [word - 1]: "before", [word]: "itself", [word + 1]: "after" }[first] ?? "word", fields];
   };
 

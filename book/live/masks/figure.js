@@ -18,8 +18,11 @@ live("masks", ({ stage, words, set }) => {
     if (i) stage.append(drawn("svg", { viewBox: "0 0 20 20", "aria-hidden": true }, drawn("path", { d: "M2 10h14m-6-6 6 6-6 6" })));
     const block = made("div", { className: `block ${name}` }, stage);
     made("p", { textContent: words[name] }, block);
-    const heads = { mask: ["", ...names], weights: names }[name] ?? [""];
-    for (const key of heads) made("span", { className: "key", textContent: key }, block);
+    const heads = { mask: ["", ...names], weights: [...names, words.sum] }[name] ?? [""];
+    for (const key of heads) {
+      const span = made("span", { className: "key", textContent: key }, block);
+      if (names.includes(key)) span.addEventListener("click", () => set({ wiggle: String(names.indexOf(key)) }));
+    }
     return block;
   });
   const rows = four.map((query) => {
@@ -35,6 +38,7 @@ live("masks", ({ stage, words, set }) => {
         return button;
       }),
       weights: four.map(() => made("span", { className: "weight" }, middle)),
+      sum: made("span", { className: "sum" }, middle),
       output: made("span", { className: "output" }, right),
     };
   });
@@ -56,13 +60,16 @@ live("masks", ({ stage, words, set }) => {
     const seen = four.map((i) => four.map((j) => mask[4 * i + j] === "1"));
     const token = wiggle === "none" ? null : Number(wiggle);
     const { weights, output } = attend(vectors, seen, apply);
-    const changed = vectors.map(([a, b], i) => [a + (i === token ? wiggled : 0), b]);
+    const changed = vectors.map((vector, i) => vector.map((x) => x + (i === token ? wiggled : 0)));
     const after = attend(changed, seen, apply).output;
     const states = four.map((i) => {
       if (!output[i].some((x, c) => Math.abs(x - after[i][c]) > 1e-9)) return "stays";
       return i === token || seen[i][token] ? "moves" : "leaks";
     });
-    rows.forEach(({ buttons, weights: cells, output: cell }, i) => {
+    const sums = weights.map((row) => row.reduce((a, b) => a + b));
+    rows.forEach(({ buttons, weights: cells, output: cell, sum }, i) => {
+      sum.textContent = sums[i].toFixed(2);
+      sum.classList.toggle("short", sums[i] < 0.995);
       buttons.forEach((button, j) => {
         button.setAttribute("aria-pressed", seen[i][j]);
         button.textContent = seen[i][j] ? "✓" : "·";
@@ -80,12 +87,14 @@ live("masks", ({ stage, words, set }) => {
 
     const told = (list) => list.map((i) => names[i]).join(words.and);
     const leaking = four.filter((i) => states[i] === "leaks"), blind = four.find((i) => !seen[i].includes(true));
-    const sums = weights.map((row) => row.reduce((a, b) => a + b));
-    const low = sums.findIndex((sum) => sum > 0 && sum < 0.995);
+    const low = sums.findIndex((sum) => sum < 0.995);
     if (blind !== undefined && apply !== "after")
       return [apply === "before" ? "empty" : "uniform", { row: names[blind] }];
     if (leaking.length) return ["leak", { rows: told(leaking), token: names[token] }];
+    const early = four.filter((i) => i < token && token !== null && states[i] === "moves");
+    if (early.length) return ["future", { rows: told(early), token: names[token] }];
     if (low >= 0) return ["short", { row: names[low], sum: sums[low].toFixed(2) }];
+    if (token !== null && seen.every((row) => row[token])) return ["open", { token: names[token] }];
     return [token === null ? "still" : "closed", { token: names[token] }];
   };
 });

@@ -71,7 +71,7 @@ live("numbers", ({ stage, words, set }) => {
         : [at % columns * w, token(at) * h];
       const cell = drawn("g", { transform: `translate(${x + across} ${y + down})` },
         drawn("rect", { width: w, height: h }), drawn("text", { x: w / 2, y: h / 2 + 1 }));
-      const follow = () => set({ number: cell.dataset.number });
+      const follow = () => set({ number: cell.dataset.number, explain: "none" });
       cell.addEventListener("click", follow);
       cell.addEventListener("pointerenter", (event) => event.pointerType === "mouse" && follow());
       return cell;
@@ -84,6 +84,7 @@ live("numbers", ({ stage, words, set }) => {
       class: "lamp", "data-test": name, x: tall ? [10, 160][i % 2] : [0, 124, 232, 350, 462][i],
       y: tall ? 400 + 22 * Math.floor(i / 2) : 166,
     }));
+    for (const lamp of lamps) lamp.addEventListener("click", () => set({ explain: lamp.dataset.test }));
     picture.append(...lamps);
     stage.querySelector("svg")?.remove();
     stage.append(picture);
@@ -97,7 +98,8 @@ live("numbers", ({ stage, words, set }) => {
     const way = `${state.split} ${state.merge}`;
     if (tested !== way) [passes, tested] = [tests(state), way];
     [all, inside, out].forEach((numbers, place) => numbers.forEach((n, at) => {
-      const cell = cells[place][at], name = `cell head-${head(n)}${n === state.number ? " followed" : ""}`;
+      const cell = cells[place][at], home = place === 1 ? right[at] : at,
+        name = `cell head-${head(n)}${n === state.number ? " followed" : home === state.number ? " home" : ""}`;
       if (cell.getAttribute("class") !== name) cell.setAttribute("class", name);
       if (cell.dataset.number === String(n)) return;
       cell.dataset.number = n;
@@ -111,6 +113,7 @@ live("numbers", ({ stage, words, set }) => {
     const red = Object.keys(passes).filter((name) => !passes[name]).map((name) => words[name]);
     const caught = red.length > 1
       ? filled(words.and, { all: red.slice(0, -1).join(", "), last: red.at(-1) }) : red[0] ?? words.none;
+    if (state.explain !== "none") return [state.explain, {}];
     const n = state.number, at = inside.indexOf(n);
     const fields = {
       n, token: token(n), head: head(n), found: Math.floor(at / (tokens * size)),

@@ -16,7 +16,8 @@ live("positions", ({ stage, words, set }) => {
     drawn("text", { x: left, y: 322 }, "0"), drawn("text", { x: right - 10, y: 322 }, String(most)),
     drawn("text", { transform: `translate(16 ${(top + bottom) / 2}) rotate(-90)` }, words.dot));
   const legend = ["here", "there"].map((name, i) => drawn("text", { class: name, x: 160 + 170 * i, y: 218 }));
-  picture.append(...legend);
+  const levels = [0, 1].map((share) => drawn("text", { x: left - 10, y: up(share) + 5 }, "0"));
+  picture.append(...legend, ...levels);
   stage.append(picture);
   dragged(plot, (x) => set({ offset: Math.round((x - left) / (right - left) * most) }));
 
@@ -37,6 +38,7 @@ live("positions", ({ stage, words, set }) => {
     const start = encode(0, speeds);
     const shares = Array.from({ length: most + 1 }, (_, k) => product(start, encode(k, speeds)) / count);
     curve.setAttribute("d", "M" + shares.map((share, k) => `${across(k)} ${up(share)}`).join("L"));
+    levels[1].textContent = count;
     built = `${base} ${columns}`;
   }
 

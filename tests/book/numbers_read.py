@@ -269,6 +269,7 @@ def read(path: Path) -> list[Section]:
         told = about.get("mystnb", {})
         for place, text in (
             ("caption", told.get("figure", {}).get("caption")),
+            ("live caption", about.get("live", {}).get("caption")),
             ("alt text", told.get("image", {}).get("alt")),
             ("headline", about.get("slideshow", {}).get("headline")),
         ):

@@ -93,7 +93,7 @@ class TestChapter:
 
     def test_metadata_is_minimal(self, chapter):
         assert json.loads(read(chapter))["metadata"].keys() == {"kernelspec", "language_info"}
-        allowed = {"tags", "mystnb", "jupyter", "slideshow"}
+        allowed = {"tags", "live", "mystnb", "jupyter", "slideshow"}
         for cell in json.loads(read(chapter))["cells"]:
             assert cell["metadata"].keys() <= allowed
             assert "attachments" not in cell

@@ -49,6 +49,7 @@ def translate(root: Path) -> None:
             about = cell["metadata"]
             reverse(about.get("slideshow", {}), "headline")
             reverse(about.get("mystnb", {}).get("figure", {}), "caption")
+            reverse(about.get("live", {}), "caption")
             reverse(about.get("mystnb", {}).get("image", {}), "alt")
         text = json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
         path.write_text(text, encoding="utf-8")

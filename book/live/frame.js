@@ -37,9 +37,13 @@ function live(name, start) {
       resting = setTimeout(() => {
         said.textContent = filled(sentences[sentence], fields);
         remember();
+        place.classList.remove("moving");
       }, said.textContent && 150);
     };
-    const changed = () => { asked ??= requestAnimationFrame(show); };
+    const changed = () => {
+      place.classList.add("moving");
+      asked ??= requestAnimationFrame(show);
+    };
     const set = (changes) => {
       for (const input of inputs) if (input.name in changes) give(input, changes[input.name]);
       changed();

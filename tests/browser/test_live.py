@@ -69,7 +69,7 @@ def open_figure(chromium, address):
 
 
 def said(figure):
-    figure.page.wait_for_timeout(250)  # it is told once the hand rests
+    figure.page.wait_for_function("e => !e.matches('.moving')", arg=figure.element_handle())
     return figure.locator(".live-said").inner_text()
 
 

@@ -232,7 +232,7 @@ def test_code_is_copied_without_what_it_prints(page, context, address):
 
 
 STOPS = """() => [...document.querySelectorAll(
-  "a[href], button, input, summary, [tabindex='0']")].filter((e) => e.checkVisibility(
+  "a[href], button, input, select, summary, [tabindex='0']")].filter((e) => e.checkVisibility(
   {visibilityProperty: true}) && !e.disabled).length"""
 HERE = """() => {
   const e = document.activeElement;
@@ -282,7 +282,8 @@ def test_a_figure_keeps_its_place_while_it_loads(page, address):
     page.route("**/_images/*", lambda route: None)  # asked for, and never answered
     page.goto(f"{address}/{CHAPTER}")
     places = page.evaluate(
-        """() => [...document.querySelectorAll("article figure img:not(.on-dark)")].map((e) => {
+        """() => [...document.querySelectorAll(
+        "article figure img:not(.on-dark, .live-stage *)")].map((e) => {
         const {width, height} = e.getBoundingClientRect();
         return [e.loading, e.naturalWidth, e.getAttribute("width") / e.getAttribute("height"),
                 width / height]})"""
@@ -339,7 +340,8 @@ def test_the_zip_opens_from_disk(page, address, tmp_path):
     assert not page.get_by_role("link", name="Read it offline").is_visible()
     page.get_by_role("link", name="Start reading").click()
     page.get_by_role("heading", level=1, name="Why attention?").wait_for()
-    figure = page.locator("article figure img").first
+    page.wait_for_selector("[data-live].ready")
+    figure = page.locator("article figure img:not(.live-stage *)").first
     figure.scroll_into_view_if_needed()
     page.wait_for_function("e => e.complete && e.naturalWidth > 50", arg=figure.element_handle())
     page.wait_for_function("document.fonts.check('1em \\'Book Serif\\'')")

@@ -1,22 +1,14 @@
-"""Slices of a trained model, so that a heatmap can show what a real head does.
-
-The model is all-MiniLM-L6-v2 :cite:p:`reimers2019`, a small BERT: 6 layers of 12 heads,
-d_model 384, head_dim 32. Here are layer 3 whole, two single heads, and what the model recorded
-on six sentences. Layers and heads are counted from 0. The numbers are stored in float16 and
-returned in float64; ``data/minilm.README.md`` says where they come from, under which licence.
-"""
+"""Slices of all-MiniLM-L6-v2: a layer, two more heads, and what it recorded on six sentences."""
 
 from __future__ import annotations
 
-import functools
-import json
-from importlib import resources
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attnbook.layers import MultiHeadAttention
+from attnbook.pretrained._data import arrays, facts
 
 
 class HeadProjections(NamedTuple):
@@ -42,7 +34,7 @@ def sentences() -> tuple[str, ...]:
     >>> sentences()[0]
     "The animal didn't cross the street because it was too tired."
     """
-    return tuple(_facts()["sentences"])
+    return tuple(_sentences())
 
 
 def tokens(sentence: str) -> tuple[str, ...]:
@@ -66,7 +58,7 @@ def tokens(sentence: str) -> tuple[str, ...]:
     >>> tokens(sentences()[4])[:5]
     ('[CLS]', 'words', 'gain', 'their', 'meaning')
     """
-    return tuple(_facts()["sentences"][sentences()[_number(sentence)]])
+    return tuple(_sentences()[sentences()[_number(sentence)]])
 
 
 def hidden_states(sentence: str, layer: int) -> NDArray[np.float64]:
@@ -214,21 +206,12 @@ def position_table() -> NDArray[np.float64]:
     return _stored("positions")
 
 
-@functools.cache
-def _facts() -> dict[str, Any]:
-    text = resources.files("attnbook").joinpath("data/minilm.json").read_text(encoding="utf-8")
-    facts = json.loads(text)
-    return {**facts, "sentences": {each["text"]: each["tokens"] for each in facts["sentences"]}}
-
-
-@functools.cache
-def _halves() -> dict[str, NDArray[np.float16]]:
-    with resources.files("attnbook").joinpath("data/minilm.npz").open("rb") as file:
-        return dict(np.load(file))
+def _sentences() -> dict[str, list[str]]:
+    return {each["text"]: each["tokens"] for each in facts("minilm")["sentences"]}
 
 
 def _stored(name: str) -> NDArray[np.float64]:
-    return _halves()[name].astype(np.float64)  # a copy: nobody can change what is stored
+    return arrays("minilm")[name].astype(np.float64)  # a copy: nobody can change what is stored
 
 
 def _number(sentence: str) -> int:

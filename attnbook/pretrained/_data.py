@@ -23,3 +23,10 @@ def arrays(name: str) -> dict[str, NDArray[Any]]:
     """Return the arrays of the file of this name, as stored: hand out copies only."""
     with resources.files("attnbook").joinpath(f"data/{name}.npz").open("rb") as file:
         return dict(np.load(file))
+
+
+def is_one_of(number: int, *allowed: int) -> bool:
+    """Tell whether an index is one that is shipped."""
+    # True and 3.0 equal 1 and 3, but they would name no array.
+    whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
+    return whole and number in allowed

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnbook.layers import MultiHeadAttention
-from attnbook.pretrained._data import arrays, facts
+from attnbook.pretrained._data import arrays, facts, is_one_of
 
 
 class HeadProjections(NamedTuple):
-    """Projections of one head, applied as ``x @ w_q + b_q``: (384, 32) and (32,)."""
+    """Projections of one head, ``x @ w_q + b_q``: (d_model, head_dim) and (head_dim,)."""
 
     w_q: NDArray[np.float64]
     b_q: NDArray[np.float64]
@@ -85,7 +85,7 @@ def hidden_states(sentence: str, layer: int) -> NDArray[np.float64]:
     (16, 384)
     """
     number = _number(sentence)
-    if not _is(layer, 0, 1, 3):
+    if not is_one_of(layer, 0, 1, 3):
         raise ValueError(f"layer ({layer}) must be 0, 1 or 3: the others are not shipped")
     return _stored(f"sentence{number}.layer{layer}")
 
@@ -137,11 +137,11 @@ def head_projections(layer: int, head: int) -> HeadProjections:
     >>> head_projections(layer=3, head=1).w_q.shape
     (384, 32)
     """
-    if (_is(layer, 0) and _is(head, 2)) or (_is(layer, 1) and _is(head, 8)):
+    if (is_one_of(layer, 0) and is_one_of(head, 2)) or (is_one_of(layer, 1) and is_one_of(head, 8)):
         return HeadProjections(
             *(_stored(f"layer{layer}.head{head}.{name}") for name in HeadProjections._fields)
         )
-    if not (_is(layer, 3) and _is(head, *range(12))):
+    if not (is_one_of(layer, 3) and is_one_of(head, *range(12))):
         raise ValueError(
             f"head ({head}) of layer ({layer}) is not shipped; there are head 2 of layer 0, "
             "head 8 of layer 1, and heads 0 to 11 of layer 3"
@@ -176,7 +176,7 @@ def multi_head_attention(layer: int) -> MultiHeadAttention:
     >>> layer(x).weights.shape
     (12, 16, 16)
     """
-    if not _is(layer, 3):
+    if not is_one_of(layer, 3):
         raise ValueError(f"layer ({layer}) must be 3, the one that is shipped whole")
     return MultiHeadAttention(
         num_heads=12,
@@ -218,9 +218,3 @@ def _number(sentence: str) -> int:
     if sentence not in sentences():
         raise ValueError(f"sentence must be one of sentences(), got {sentence!r}")
     return sentences().index(sentence)
-
-
-def _is(number: int, *allowed: int) -> bool:
-    # True and 3.0 equal 1 and 3, but they would name no array.
-    whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
-    return whole and number in allowed

@@ -28,7 +28,12 @@ from attnbook.layers import (
     split_heads,
 )
 from attnbook.masks import causal_mask, padding_mask
-from attnbook.positional import relative_rotation, sinusoidal_encoding
+from attnbook.positional import (
+    alibi_bias,
+    apply_rotary,
+    relative_rotation,
+    sinusoidal_encoding,
+)
 
 __version__ = "0.1.0"
 
@@ -38,6 +43,8 @@ __all__ = [
     "ScoreStatistics",
     "Spread",
     "additive_attention",
+    "alibi_bias",
+    "apply_rotary",
     "causal_mask",
     "cross_attention",
     "effective_keys",

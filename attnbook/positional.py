@@ -1,11 +1,16 @@
-"""Sinusoidal positional encoding, and the rotation that moves it along a sequence."""
+"""Where a token stands: encodings that are added, rotations, and a bias on the scores."""
 
 from __future__ import annotations
 
 import operator
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from attnbook._checks import check_sequences, promote, real_array
+
+Pairing = Literal["interleaved", "halves"]
 
 
 def sinusoidal_encoding(length: int, d_model: int, *, base: float = 10000.0) -> NDArray[np.float64]:
@@ -38,7 +43,9 @@ def sinusoidal_encoding(length: int, d_model: int, *, base: float = 10000.0) -> 
     length = operator.index(length)
     if length < 0:
         raise ValueError(f"length must not be negative, got {length}")
-    angles = np.arange(length)[:, None] * _frequencies(d_model, base)  # (length, d_model/2)
+    angles = np.arange(length)[:, None] * _frequencies(
+        "d_model", d_model, base
+    )  # (length, d_model/2)
     encoding = np.empty((length, d_model))
     encoding[:, 0::2] = np.sin(angles)
     encoding[:, 1::2] = np.cos(angles)
@@ -72,7 +79,7 @@ def relative_rotation(offset: float, d_model: int, *, base: float = 10000.0) -> 
     array([[ 0.,  1.],
            [-1.,  0.]])
     """
-    angles = offset * _frequencies(d_model, base)
+    angles = offset * _frequencies("d_model", d_model, base)
     sine, cosine = np.arange(0, d_model, 2), np.arange(1, d_model, 2)
     rotation = np.zeros((d_model, d_model))
     rotation[sine, sine] = rotation[cosine, cosine] = np.cos(angles)
@@ -81,10 +88,144 @@ def relative_rotation(offset: float, d_model: int, *, base: float = 10000.0) -> 
     return rotation
 
 
-def _frequencies(d_model: int, base: float) -> NDArray[np.float64]:
-    d_model = operator.index(d_model)
-    if d_model < 1 or d_model % 2:
-        raise ValueError(f"d_model must be positive and even, got {d_model}")
+def apply_rotary(
+    x: ArrayLike,
+    positions: ArrayLike | None = None,
+    *,
+    base: float = 10000.0,
+    pairing: Pairing = "interleaved",
+) -> NDArray[np.floating]:
+    """Rotate queries or keys by their positions: scores then depend on offsets only (RoPE).
+
+    At position p, pair j turns by the angle ``a = p * base**(-2j/head_dim)``: ``(x0, x1)`` becomes
+    ``(x0 cos a - x1 sin a, x0 sin a + x1 cos a)`` :cite:p:`su2024`.
+
+    Parameters
+    ----------
+    x : (..., len, head_dim), head_dim even
+    positions : (len,) or any shape that broadcasts to (..., len), ``0 ... len-1`` by default
+    base : float
+    pairing : pair j is (2j, 2j+1) if "interleaved", (j, j + head_dim/2) if "halves"
+
+    Returns
+    -------
+    Shape and dtype of x (float64 for integers)
+
+    Raises
+    ------
+    ValueError, TypeError
+        If head_dim is odd, positions do not fit or are not finite numbers, base is not positive.
+
+    Examples
+    --------
+    >>> apply_rotary([[1, 0], [1, 0]], [0, np.pi / 2]).round(2).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    (x,), dtype = promote(x=x)
+    check_sequences(x=x)
+    if pairing not in ("interleaved", "halves"):
+        raise ValueError(f"pairing must be 'interleaved' or 'halves', got {pairing!r}")
+    if positions is None:
+        positions = np.arange(x.shape[-2])
+    positions = check_positions(positions, x.shape[:-1])
+    turn = _turn(positions, x.shape[-1], base, x.dtype)
+    return _rotated(x, turn, pairing).astype(dtype, copy=False)
+
+
+def check_positions(positions: ArrayLike, shape: tuple[int, ...]) -> NDArray[Any]:
+    """Return the positions, if they are finite numbers and broadcast to (..., len)."""
+    positions = real_array("positions", positions)
+    if positions.dtype == bool:
+        raise TypeError("positions must hold numbers, got dtype bool")
+    if not np.isfinite(positions).all():
+        raise ValueError(f"positions must be finite, got {positions}")
+    try:
+        fits = np.broadcast_shapes(positions.shape, shape) == shape
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError(
+            f"positions of shape {positions.shape} must broadcast to (..., len) = {shape}"
+        )
+    return positions
+
+
+def _turn(
+    positions: NDArray[Any], head_dim: int, base: float, dtype: DTypeLike
+) -> NDArray[np.complexfloating]:
+    """Return ``cos a + i sin a``, by which each pair of each position is multiplied."""
+    turns = positions[..., None] * (_frequencies("head_dim", head_dim, base) / (2 * np.pi))
+    # Without the whole turns angles are small: single precision, which is fast, has room for them.
+    angles = (2 * np.pi * (turns - np.rint(turns))).astype(dtype)  # (..., len, head_dim/2)
+    turn = np.empty(angles.shape, np.result_type(dtype, np.complex64))
+    turn.real, turn.imag = np.cos(angles), np.sin(angles)
+    return turn
+
+
+def _rotated(
+    x: NDArray[np.floating], turn: NDArray[np.complexfloating], pairing: Pairing
+) -> NDArray[np.floating]:
+    """Multiply pairs of numbers, taken as the two parts of a complex one."""
+    if pairing == "interleaved":  # as the two parts lie in memory
+        if x.strides[-1] != x.itemsize:
+            x = np.ascontiguousarray(x)
+        rotated: NDArray[np.floating] = (x.view(turn.dtype) * turn).view(x.dtype)
+        return rotated
+    half = x.shape[-1] // 2
+    pairs = np.empty((*x.shape[:-1], half), turn.dtype)  # (..., len, head_dim/2)
+    pairs.real, pairs.imag = x[..., :half], x[..., half:]
+    pairs *= turn
+    return np.concatenate([pairs.real, pairs.imag], axis=-1)
+
+
+def alibi_bias(num_heads: int, len_q: int, len_k: int | None = None) -> NDArray[np.float64]:
+    """Lower each score by a slope, one for each head, times the distance (ALiBi).
+
+    ``bias[h, i, j] = -slope[h] * |i + len_k - len_q - j|``: the last query is at the last key.
+    Slopes are ``2**(-8 (h+1) / num_heads)`` for a power of two :cite:p:`press2022`; for another
+    number, those of the next lower power, then every other one of its double, as the authors do.
+
+    Parameters
+    ----------
+    num_heads, len_q : int
+    len_k : int, optional, as long as len_q by default
+
+    Returns
+    -------
+    (num_heads, len_q, len_k), to be added to scaled scores; keys after the query are for the mask
+
+    Raises
+    ------
+    ValueError
+        If num_heads is not positive, or a length negative.
+
+    Examples
+    --------
+    >>> alibi_bias(8, 2, 3)[:2].tolist()
+    [[[-0.5, 0.0, -0.5], [-1.0, -0.5, 0.0]], [[-0.25, 0.0, -0.25], [-0.5, -0.25, 0.0]]]
+    """
+    num_heads, len_q = operator.index(num_heads), operator.index(len_q)
+    len_k = len_q if len_k is None else operator.index(len_k)
+    if num_heads < 1:
+        raise ValueError(f"num_heads ({num_heads}) must be at least 1")
+    for name, length in (("len_q", len_q), ("len_k", len_k)):
+        if length < 0:
+            raise ValueError(f"{name} must not be negative, got {length}")
+    query_positions = np.arange(len_k - len_q, len_k)[:, None]
+    distance = abs(query_positions - np.arange(len_k))  # (len_q, len_k)
+    return _alibi_slopes(num_heads)[:, None, None] * -distance
+
+
+def _alibi_slopes(num_heads: int) -> NDArray[np.float64]:
+    power = 1 << (num_heads.bit_length() - 1)  # of two, the largest that is not above num_heads
+    doubled = 2.0 ** (-8 * np.arange(1, 2 * power + 1) / (2 * power))
+    return np.concatenate([doubled[1::2], doubled[0::2]])[:num_heads]
+
+
+def _frequencies(name: str, size: int, base: float) -> NDArray[np.float64]:
+    size = operator.index(size)
+    if size < 1 or size % 2:
+        raise ValueError(f"{name} must be positive and even, got {size}")
     if not base > 0:
         raise ValueError(f"base must be positive, got {base}")
-    return base ** (-np.arange(0, d_model, 2) / d_model)
+    return base ** (-np.arange(0, size, 2) / size)

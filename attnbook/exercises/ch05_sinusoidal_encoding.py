@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 
 from attnbook.exercises.exercise import Array, Cases, Exercise, Function, with_hints
-from attnbook.exercises.mistakes import but, each, returning
+from attnbook.exercises.mistakes import (
+    FREQUENCIES,
+    but,
+    each,
+    exponents,
+    frequencies,
+    number_cases,
+    returning,
+)
 from attnbook.positional import relative_rotation, sinusoidal_encoding
-
-
-def _cases(hints: str, **numbers: list[Any]) -> Function:
-    """Make the cases of a function of some numbers, which are listed by their names."""
-    rows = zip(*numbers.values(), hints.split(), strict=True)
-    cases = [(dict(zip(numbers, row, strict=False)), row[-1]) for row in rows]
-    return lambda rng: iter(cases)
 
 
 def _first(right: Function, **change: Function) -> dict[str, Function]:
@@ -23,25 +24,6 @@ def _first(right: Function, **change: Function) -> dict[str, Function]:
     return each(lambda of: lambda first, *rest: right(of(first), *rest), **change)
 
 
-def _exponents(d_model: int) -> Any:
-    return -2 * np.arange(d_model // 2) / d_model
-
-
-def _frequencies(d_model: int, base: float) -> Any:
-    return base ** _exponents(d_model)
-
-
-# What can go wrong with the frequencies of the pairs, whatever they are needed for.
-_FREQUENCIES: dict[str, Function] = dict(
-    **each(lambda n: lambda d, b: b ** (n * _exponents(d)), single=0.5, doubled=2, no_minus=-1),
-    **each(lambda n: lambda d, b: b ** (_exponents(d) * d / (d - n)), one_less=1, two_less=2),
-    cut_frequencies=lambda d, b: np.trunc(_frequencies(d, b)),
-    times_base=lambda d, b: b * _exponents(d),
-    divided_late=lambda d, b: b ** (_exponents(d) * d) / d,
-    **each(lambda n: lambda d, b: n ** _exponents(d), no_base=np.e, all_ones=1, fixed_base=1e4),
-    log10=lambda d, b: np.exp(_exponents(d) * np.log10(b)),
-    **each(lambda n: lambda d, b: n * _frequencies(d, b), degrees=np.pi / 180, in_turns=2 * np.pi),
-)
 _CLUES = {
     "[Ii]ntegers to negative integer powers": "fraction_first",
     "cannot be interpreted as an integer": "whole_number",
@@ -56,7 +38,7 @@ def _waves(angles: Array) -> Any:
     return np.where(np.arange(angles.shape[1]) % 2, np.cos(angles), np.sin(angles))
 
 
-def _encoded(frequencies: Function = _frequencies, wave: Function = _waves) -> Function:
+def _encoded(frequencies: Function = frequencies, wave: Function = _waves) -> Function:
     """Make an encoding of frequencies, one for each pair or each column."""
     return lambda n, d, b: wave(np.c_[:n] * np.repeat(w := frequencies(d, b), d // len(w)))
 
@@ -65,7 +47,7 @@ _angles = _encoded(wave=np.copy)
 
 # Those that a sum shows, too.
 _ENCODINGS: dict[str, Function] = dict(
-    **each(_encoded, **_FREQUENCIES, own_exponents=lambda d, b: b ** (-np.arange(d) / d)),
+    **each(_encoded, **FREQUENCIES, own_exponents=lambda d, b: b ** (-np.arange(d) / d)),
     from_one=lambda n, d, b: _encode(n + 1, d, b)[1:],
     **returning(_encode, halves=lambda e: np.hstack([e[:, 0::2], e[:, 1::2]])),
     **returning(_encode, cosine_first=lambda e: e[:, np.arange(e.shape[1]) ^ 1]),
@@ -74,7 +56,7 @@ _ENCODINGS: dict[str, Function] = dict(
 _SINUSOIDAL = Exercise(
     call="encode(length, d_model, base)",
     reference=_encode,
-    cases=_cases(
+    cases=number_cases(
         "first_rows other_base integer_base one_pair one_position long",
         length=[7, 5, 13, 11, 1, 5003],
         d_model=[10, 22, 6, 2, 14, 4],
@@ -83,8 +65,8 @@ _SINUSOIDAL = Exercise(
     mistakes=dict(
         _ENCODINGS,
         by_column=_encoded(lambda d, b: b ** (-2 * np.arange(d) / d)),
-        power_alone=_encoded(lambda d, b: -_exponents(d) / 2 / b**2),
-        power_of_both=lambda n, d, b: _waves((np.c_[:n] / b) ** -np.repeat(_exponents(d), 2)),
+        power_alone=_encoded(lambda d, b: -exponents(d) / 2 / b**2),
+        power_of_both=lambda n, d, b: _waves((np.c_[:n] / b) ** -np.repeat(exponents(d), 2)),
         **returning(_angles, sines_alone=np.sin, by_rows=lambda a: _waves(a.T).T),
         **returning(_angles, angles=np.copy, by_length=lambda a: _waves(a / len(a))),
         **returning(_encode, transposed=np.transpose, cut_to_integers=np.trunc),
@@ -100,7 +82,7 @@ def _rotation(offset: float, d_model: int, base: float) -> Array:
     return relative_rotation(offset, d_model, base=base)
 
 
-def _blocked(block: str = "c s -s c", of: Function = _frequencies, axes: str = "piqj") -> Function:
+def _blocked(block: str = "c s -s c", of: Function = frequencies, axes: str = "piqj") -> Function:
     """Make a matrix of a block for each pair; axes "ipjq" have all sines before all cosines."""
 
     def matrix(offset: float, d: int, base: float) -> Any:
@@ -120,7 +102,7 @@ _IN_BLOCKS: dict[str, Function] = dict(
 _ROTATION = Exercise(
     call="rotation(offset, d_model, base)",
     reference=_rotation,
-    cases=_cases(
+    cases=number_cases(
         "of_p negative sizes nothing_moves one_pair long",
         offset=[3, -2, 5, 0, 7, 5003],
         d_model=[10, 6, 14, 6, 2, 4],
@@ -132,7 +114,7 @@ _ROTATION = Exercise(
         halves=_blocked(axes="ipjq"),
         halves_back=_blocked("c -s s c", axes="ipjq"),
         **_first(_rotation, no_offset=lambda p: 1, one_too_far=lambda p: p + 1, no_sign=abs),
-        added=lambda p, d, b: _blocked(of=lambda d, b: p + _frequencies(d, b))(1, d, b),
+        added=lambda p, d, b: _blocked(of=lambda d, b: p + frequencies(d, b))(1, d, b),
         identity=lambda p, d, b: np.eye(d),
         shifted_columns=lambda p, d, b: np.roll(np.eye(d), p, axis=0),
         **returning(_rotation, **_IN_BLOCKS, around_ones=lambda m: np.where(m == 0, 1, m)),
@@ -140,8 +122,8 @@ _ROTATION = Exercise(
         **returning(_rotation, cut_to_integers=np.trunc),
         **returning(_rotation, encoding=lambda m: m[:, 1::2].sum(axis=1)),
         **returning(_rotation, on_diagonal=lambda m: np.diag(m[:, 1::2].sum(axis=1))),
-        **each(lambda wrong: _blocked(of=wrong), **_FREQUENCIES),
-        last_frequency=_blocked(of=lambda d, b: np.full(d // 2, _frequencies(d, b)[-1])),
+        **each(lambda wrong: _blocked(of=wrong), **FREQUENCIES),
+        last_frequency=_blocked(of=lambda d, b: np.full(d // 2, frequencies(d, b)[-1])),
         offset_in_degrees=_blocked(of=lambda d, b: np.full(d // 2, np.pi / 180)),
     ),
     clues=_CLUES | {"out of bounds|broadcast": "block_of_pair"},
@@ -195,7 +177,7 @@ _ADD_POSITIONS = Exercise(
 
 
 def _cosines(offset: float, d_model: int, base: float) -> Any:
-    return np.cos(offset * _frequencies(d_model, base))
+    return np.cos(offset * frequencies(d_model, base))
 
 
 def _score(offset: float, d_model: int, base: float) -> Any:
@@ -206,16 +188,16 @@ _OFFSET_SCORE = Exercise(
     call="offset_score(offset, d_model, base)",
     returns=("score",),
     reference=_score,
-    cases=_cases(
+    cases=number_cases(
         "three_apart negative far_apart no_offset_here negative_score long",
         offset=[3, -13, 38, 0, 3, 5003],
         d_model=[10, 6, 14, 22, 2, 4],
         base=[50.0, 10000.0, 300, 20.0, 30.0, 16.0],
     ),
     mistakes=dict(
-        sines=lambda o, d, b: np.sin(o * _frequencies(d, b)).sum(),
-        sines_and_cosines=lambda o, d, b: (np.sin(a := o * _frequencies(d, b)) + np.cos(a)).sum(),
-        cosine_of_sum=lambda o, d, b: np.cos(o * _frequencies(d, b).sum()),
+        sines=lambda o, d, b: np.sin(o * frequencies(d, b)).sum(),
+        sines_and_cosines=lambda o, d, b: (np.sin(a := o * frequencies(d, b)) + np.cos(a)).sum(),
+        cosine_of_sum=lambda o, d, b: np.cos(o * frequencies(d, b).sum()),
         **returning(_cosines, product=np.prod, one_by_one=np.copy, mean=np.mean, with_itself=len),
         **returning(_cosines, first_pair=lambda c: c[0], last_pair=lambda c: c[-1]),
         **returning(_cosines, squares=lambda c: c @ c, absolute_cosines=lambda c: abs(c).sum()),
@@ -226,7 +208,7 @@ _OFFSET_SCORE = Exercise(
         **_first(_score, no_offset=lambda offset: 1, one_too_far=lambda offset: offset + 1),
         offset_outside=lambda o, d, b: o * _score(1, d, b),
         sines_of_0=lambda o, d, b: 0,
-        **each(lambda wrong: lambda o, d, b: np.cos(o * wrong(d, b)).sum(), **_FREQUENCIES),
+        **each(lambda wrong: lambda o, d, b: np.cos(o * wrong(d, b)).sum(), **FREQUENCIES),
     ),
     clues=_CLUES | {"out of bounds": "long_table", "negative": "negative"},
 )
@@ -243,7 +225,7 @@ _REVERSAL = Exercise(
     call="reversal(length, d_model, base)",
     reference=lambda n, d, b: _rotation(n - 1, d, b) @ np.diag([-1, 1] * (d // 2)),
     # More positions than columns, so that one matrix alone reverses them all.
-    cases=_cases(
+    cases=number_cases(
         "of_p other_base sizes one_pair long",
         length=[23, 59, 97, 5, 5003],
         d_model=[10, 6, 14, 2, 4],
@@ -263,7 +245,7 @@ _REVERSAL = Exercise(
         rows_reversed=lambda length, d, b: np.fliplr(np.eye(length)),
         encodings=lambda length, d, b: _encode(length, d, b)[::-1],
         **returning(_reversed(), **_IN_BLOCKS, cut_to_integers=np.trunc),
-        **each(lambda wrong: _reversed(of=wrong), **_FREQUENCIES),
+        **each(lambda wrong: _reversed(of=wrong), **FREQUENCIES),
     ),
     clues=_CLUES | {"out of bounds|broadcast": "block_of_pair"},
 )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from attnbook.exercises.exercise import Array, Function, Inputs
+from attnbook.exercises.exercise import Array, Cases, Function, Inputs
 from attnbook.functional import softmax
 
 
@@ -33,6 +33,13 @@ def apart(inputs: Inputs, query: str, key: str, sign: int, width: int = 4) -> No
         inputs[weights][0, ::width] = first
         inputs[weights][1:, ::width] = 0
     inputs["w_v"][0] = 0
+
+
+def number_cases(hints: str, **numbers: list[Any]) -> Callable[[np.random.Generator], Cases]:
+    """Make the cases of a function of some numbers, which are listed by their names."""
+    rows = zip(*numbers.values(), hints.split(), strict=True)
+    cases = [(dict(zip(numbers, row, strict=False)), row[-1]) for row in rows]
+    return lambda rng: iter(cases)
 
 
 # To compose mistakes
@@ -222,3 +229,26 @@ def put_wrong(*stages: str) -> dict[str, Attention]:
         for stage, part in parts.items()
         for id_, wrong in STAGES[stage].items()
     }
+
+
+# What can go wrong with the frequencies of the pairs of d columns, whatever they are needed for
+
+
+def exponents(d: int) -> Any:
+    return -2 * np.arange(d // 2) / d
+
+
+def frequencies(d: int, base: float) -> Any:
+    return base ** exponents(d)
+
+
+FREQUENCIES: dict[str, Function] = dict(
+    **each(lambda n: lambda d, b: b ** (n * exponents(d)), single=0.5, doubled=2, no_minus=-1),
+    **each(lambda n: lambda d, b: b ** (exponents(d) * d / (d - n)), one_less=1, two_less=2),
+    cut_frequencies=lambda d, b: np.trunc(frequencies(d, b)),
+    times_base=lambda d, b: b * exponents(d),
+    divided_late=lambda d, b: b ** (exponents(d) * d) / d,
+    **each(lambda n: lambda d, b: n ** exponents(d), no_base=np.e, all_ones=1, fixed_base=1e4),
+    log10=lambda d, b: np.exp(exponents(d) * np.log10(b)),
+    **each(lambda n: lambda d, b: n * frequencies(d, b), degrees=np.pi / 180, in_turns=2 * np.pi),
+)

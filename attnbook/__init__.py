@@ -5,6 +5,15 @@ Importing this package loads NumPy and nothing else. The figures of the book are
 """
 
 from attnbook import exercises
+from attnbook.decoder import (
+    Decoder,
+    DecoderLayer,
+    DecoderTrace,
+    feed_forward,
+    layer_norm,
+    rms_norm,
+    swiglu,
+)
 from attnbook.diagnostics import (
     ScoreStatistics,
     Spread,
@@ -27,6 +36,7 @@ from attnbook.layers import (
     self_attention,
     split_heads,
 )
+from attnbook.long import KVCache
 from attnbook.masks import causal_mask, padding_mask
 from attnbook.positional import (
     alibi_bias,
@@ -39,6 +49,10 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AttentionOutput",
+    "Decoder",
+    "DecoderLayer",
+    "DecoderTrace",
+    "KVCache",
     "MultiHeadAttention",
     "ScoreStatistics",
     "Spread",
@@ -50,15 +64,19 @@ __all__ = [
     "effective_keys",
     "entropy",
     "exercises",
+    "feed_forward",
     "influence",
+    "layer_norm",
     "merge_heads",
     "padding_mask",
     "rank_correlation",
     "relative_rotation",
+    "rms_norm",
     "scaled_dot_product_attention",
     "score_statistics",
     "self_attention",
     "sinusoidal_encoding",
     "softmax",
     "split_heads",
+    "swiglu",
 ]

@@ -123,10 +123,29 @@ def check_bias(
     return bias
 
 
+def check_pairing(name: str, pairing: str) -> None:
+    if pairing not in ("interleaved", "halves"):
+        raise ValueError(f"{name} must be 'interleaved' or 'halves', got {pairing!r}")
+
+
+def check_positions(positions: ArrayLike, shape: tuple[int, ...]) -> NDArray[Any]:
+    """Return the positions as an array, if they are finite and broadcast to (..., len)."""
+    positions = real_array("positions", positions)
+    if positions.dtype == bool:
+        raise TypeError("positions must hold numbers, got dtype bool")
+    if not np.isfinite(positions).all():
+        raise ValueError(f"positions must be finite, got {positions}")
+    _check_broadcasts("positions", positions, "(..., len)", shape, fixed=0)
+    return positions
+
+
 def _check_broadcasts(
     name: str, array: NDArray[Any], axes: str, shape: tuple[int, ...], fixed: int
 ) -> None:
-    """Require that the array broadcasts to a shape without changing its last, fixed axes."""
+    """Require that the array broadcasts to a shape without changing its last, fixed axes.
+
+    With 0 for these, none may change: the slice [-0:] is the whole shape.
+    """
     try:
         fits = np.broadcast_shapes(array.shape, shape)[-fixed:] == shape[-fixed:]
     except ValueError:

@@ -479,15 +479,26 @@ class MultiHeadAttention:
         mask: NDArray[np.bool_] | None,
         bias: NDArray[Any] | None,
     ) -> AttentionOutput:
+        queries = _split(query @ self.w_q + self.b_q, self.num_heads)
+        keys = _split(key @ self.w_k + self.b_k, self._groups)
+        values = _split(value @ self.w_v + self.b_v, self._groups)
+        heads, weights = self._attend_heads(queries, keys, values, mask, bias)
+        return AttentionOutput(self._combined(heads), weights)
+
+    def _attend_heads(
+        self,
+        queries: NDArray[np.floating],
+        keys: NDArray[np.floating],
+        values: NDArray[np.floating],
+        mask: NDArray[np.bool_] | None,
+        bias: NDArray[Any] | None,
+    ) -> AttentionOutput:
         """Attend in groups: the heads that share keys and values stand on an axis of their own."""
         groups = self._groups
-        queries = _split(query @ self.w_q + self.b_q, self.num_heads)
-        keys = _split(key @ self.w_k + self.b_k, groups)
-        values = _split(value @ self.w_v + self.b_v, groups)
         if mask is not None:
             mask = np.expand_dims(mask, -3)  # (..., 1, 1, len_q, len_k)
         if bias is not None:
-            scores_shape = (self.num_heads, query.shape[-2], key.shape[-2])
+            scores_shape = (self.num_heads, queries.shape[-2], keys.shape[-2])
             bias = np.broadcast_to(bias, np.broadcast_shapes(bias.shape, scores_shape))
             bias = _grouped(bias, groups)  # (..., groups, heads of each, len_q, len_k)
         output, weights = _dot_product_attention(
@@ -497,7 +508,7 @@ class MultiHeadAttention:
             mask,
             bias,
         )
-        return AttentionOutput(self._combined(_ungrouped(output)), _ungrouped(weights))
+        return AttentionOutput(_ungrouped(output), _ungrouped(weights))
 
     def _combined(self, heads: NDArray[np.floating]) -> NDArray[np.floating]:
         output: NDArray[np.floating] = _merge(heads) @ self.w_o + self.b_o

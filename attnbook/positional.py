@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from attnbook._checks import check_sequences, promote, real_array
+from attnbook._checks import check_pairing, check_positions, check_sequences, promote
 
 Pairing = Literal["interleaved", "halves"]
 
@@ -43,12 +43,14 @@ def sinusoidal_encoding(length: int, d_model: int, *, base: float = 10000.0) -> 
     length = operator.index(length)
     if length < 0:
         raise ValueError(f"length must not be negative, got {length}")
-    angles = np.arange(length)[:, None] * _frequencies(
-        "d_model", d_model, base
-    )  # (length, d_model/2)
-    encoding = np.empty((length, d_model))
-    encoding[:, 0::2] = np.sin(angles)
-    encoding[:, 1::2] = np.cos(angles)
+    return _sinusoids(np.arange(length), d_model, base)
+
+
+def _sinusoids(positions: NDArray[Any], d_model: int, base: float = 10000.0) -> NDArray[np.float64]:
+    angles = positions[..., None] * _frequencies("d_model", d_model, base)  # (..., len, d_model/2)
+    encoding = np.empty((*positions.shape, d_model))
+    encoding[..., 0::2] = np.sin(angles)
+    encoding[..., 1::2] = np.cos(angles)
     return encoding
 
 
@@ -123,31 +125,12 @@ def apply_rotary(
     """
     (x,), dtype = promote(x=x)
     check_sequences(x=x)
-    if pairing not in ("interleaved", "halves"):
-        raise ValueError(f"pairing must be 'interleaved' or 'halves', got {pairing!r}")
+    check_pairing("pairing", pairing)
     if positions is None:
         positions = np.arange(x.shape[-2])
     positions = check_positions(positions, x.shape[:-1])
     turn = _turn(positions, x.shape[-1], base, x.dtype)
     return _rotated(x, turn, pairing).astype(dtype, copy=False)
-
-
-def check_positions(positions: ArrayLike, shape: tuple[int, ...]) -> NDArray[Any]:
-    """Return the positions, if they are finite numbers and broadcast to (..., len)."""
-    positions = real_array("positions", positions)
-    if positions.dtype == bool:
-        raise TypeError("positions must hold numbers, got dtype bool")
-    if not np.isfinite(positions).all():
-        raise ValueError(f"positions must be finite, got {positions}")
-    try:
-        fits = np.broadcast_shapes(positions.shape, shape) == shape
-    except ValueError:
-        fits = False
-    if not fits:
-        raise ValueError(
-            f"positions of shape {positions.shape} must broadcast to (..., len) = {shape}"
-        )
-    return positions
 
 
 def _turn(
@@ -211,15 +194,18 @@ def alibi_bias(num_heads: int, len_q: int, len_k: int | None = None) -> NDArray[
     for name, length in (("len_q", len_q), ("len_k", len_k)):
         if length < 0:
             raise ValueError(f"{name} must not be negative, got {length}")
-    query_positions = np.arange(len_k - len_q, len_k)[:, None]
-    distance = abs(query_positions - np.arange(len_k))  # (len_q, len_k)
-    return _alibi_slopes(num_heads)[:, None, None] * -distance
+    return _alibi(num_heads, np.arange(len_k - len_q, len_k), np.arange(len_k))
 
 
-def _alibi_slopes(num_heads: int) -> NDArray[np.float64]:
+def _alibi(
+    num_heads: int, query_positions: NDArray[Any], key_positions: NDArray[Any]
+) -> NDArray[np.float64]:
     power = 1 << (num_heads.bit_length() - 1)  # of two, the largest that is not above num_heads
     doubled = 2.0 ** (-8 * np.arange(1, 2 * power + 1) / (2 * power))
-    return np.concatenate([doubled[1::2], doubled[0::2]])[:num_heads]
+    slopes = np.concatenate([doubled[1::2], doubled[0::2]])[:num_heads]
+    distance = abs(query_positions[..., None] - key_positions[..., None, :])
+    bias: NDArray[np.float64] = slopes[:, None, None] * -distance[..., None, :, :]
+    return bias  # (..., num_heads, len_q, len_k)
 
 
 def _frequencies(name: str, size: int, base: float) -> NDArray[np.float64]:

@@ -1,0 +1,581 @@
+"""The other parts of a transformer, and a decoder-only one made of them."""
+
+from __future__ import annotations
+
+import math
+import operator
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from attnbook._checks import (
+    check_mask,
+    check_pairing,
+    check_positions,
+    check_weight,
+    promote,
+    real_array,
+)
+from attnbook.functional import _softmax_in_place
+from attnbook.layers import MultiHeadAttention
+from attnbook.long import KVCache
+from attnbook.masks import causal_mask
+from attnbook.positional import Pairing, _alibi, _rotated, _sinusoids, _turn
+
+
+def rms_norm(x: ArrayLike, gain: ArrayLike, eps: float = 1e-5) -> NDArray[np.floating]:
+    """Divide each vector by its root mean square, then scale each feature.
+
+    ``x / sqrt(mean(x**2) + eps) * gain`` :cite:p:`zhang2019`
+
+    Parameters
+    ----------
+    x, gain : (..., d_model), (d_model,)
+    eps : float
+
+    Returns
+    -------
+    Shape and dtype of x (float64 for integers)
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the gain does not fit; if not real numbers.
+
+    Examples
+    --------
+    >>> rms_norm([1, 7], [5, 10], eps=0)  # the mean of 1 and 49 is 25
+    array([ 1., 14.])
+    """
+    (x,), dtype = promote(x=x)
+    gain = real_array("gain", gain)
+    check_weight("gain", gain, x.shape[-1:])
+    return _rms_norm(x, gain, eps).astype(dtype, copy=False)
+
+
+def _rms_norm(x: NDArray[np.floating], gain: NDArray[Any], eps: float) -> NDArray[np.floating]:
+    mean_square = np.vecdot(x, x)[..., None] / x.shape[-1]  # (..., 1)
+    normed: NDArray[np.floating] = x / np.sqrt(mean_square + eps) * gain
+    return normed
+
+
+def layer_norm(
+    x: ArrayLike, gain: ArrayLike, bias: ArrayLike, eps: float = 1e-5
+) -> NDArray[np.floating]:
+    """Give each vector mean 0 and variance 1, then scale and shift each feature.
+
+    ``(x - mean(x)) / sqrt(var(x) + eps) * gain + bias`` :cite:p:`ba2016`
+
+    Parameters
+    ----------
+    x, gain, bias : (..., d_model), (d_model,), (d_model,)
+    eps : float
+
+    Returns
+    -------
+    Shape and dtype of x (float64 for integers)
+
+    Raises
+    ------
+    ValueError, TypeError
+        If gain or bias does not fit; if not real numbers.
+
+    Examples
+    --------
+    >>> layer_norm([1, 7], [1, 10], [0, 5], eps=0)  # mean 4, deviations -3 and 3
+    array([-1., 15.])
+    """
+    (x,), dtype = promote(x=x)
+    gain, bias = real_array("gain", gain), real_array("bias", bias)
+    check_weight("gain", gain, x.shape[-1:])
+    check_weight("bias", bias, x.shape[-1:])
+    deviation = x - x.mean(axis=-1, keepdims=True)
+    normed: NDArray[np.floating] = _rms_norm(deviation, gain, eps) + bias
+    return normed.astype(dtype, copy=False)
+
+
+def feed_forward(
+    x: ArrayLike,
+    w_in: ArrayLike,
+    b_in: ArrayLike,
+    w_out: ArrayLike,
+    b_out: ArrayLike,
+    activation: Literal["relu", "gelu"] = "relu",
+) -> NDArray[np.floating]:
+    """Send each token through two layers with a bend between them.
+
+    ``activation(x @ w_in + b_in) @ w_out + b_out`` :cite:p:`vaswani2017`; GELU is x times the
+    probability that a standard normal number is below x :cite:p:`hendrycks2016`.
+
+    Parameters
+    ----------
+    x : (..., d_model)
+    w_in, b_in : (d_model, hidden), (hidden,)
+    w_out, b_out : (hidden, d_out), (d_out,)
+    activation : "relu" or "gelu"
+
+    Returns
+    -------
+    (..., d_out), dtype of x (float64 for integers)
+
+    Raises
+    ------
+    ValueError, TypeError
+        If shapes do not fit or the activation is another; if not real numbers.
+
+    Examples
+    --------
+    >>> feed_forward([[1], [-1]], [[2]], [1], [[10]], [0]).tolist()
+    [[30.0], [0.0]]
+    """
+    (x,), dtype = promote(x=x)
+    w_in, b_in = real_array("w_in", w_in), real_array("b_in", b_in)
+    w_out, b_out = real_array("w_out", w_out), real_array("b_out", b_out)
+    check_weight("w_in", w_in, (x.shape[-1], b_in.size))
+    check_weight("b_in", b_in, w_in.shape[1:])
+    check_weight("w_out", w_out, (b_in.size, b_out.size))
+    check_weight("b_out", b_out, w_out.shape[1:])
+    if activation not in ("relu", "gelu"):
+        raise ValueError(f"activation must be 'relu' or 'gelu', got {activation!r}")
+    hidden = x @ w_in + b_in  # (..., hidden)
+    hidden = np.maximum(hidden, 0) if activation == "relu" else hidden * _below(hidden)
+    output: NDArray[np.floating] = hidden @ w_out + b_out
+    return output.astype(dtype, copy=False)
+
+
+def _below(x: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Return the probability that a standard normal number is below x."""
+    erf = np.vectorize(math.erf, otypes=[x.dtype])  # NumPy has none
+    probability: NDArray[np.floating] = (1 + erf(x / math.sqrt(2))) / 2
+    return probability
+
+
+def swiglu(
+    x: ArrayLike, w_gate: ArrayLike, w_up: ArrayLike, w_down: ArrayLike
+) -> NDArray[np.floating]:
+    """Send each token through two layers, where one half of the first gates the other.
+
+    ``(silu(x @ w_gate) * (x @ w_up)) @ w_down``, ``silu(z) = z / (1 + exp(-z))``
+    :cite:p:`shazeer2020`
+
+    Parameters
+    ----------
+    x : (..., d_model)
+    w_gate, w_up, w_down : (d_model, hidden), (d_model, hidden), (hidden, d_out)
+
+    Returns
+    -------
+    (..., d_out), dtype of x (float64 for integers)
+
+    Raises
+    ------
+    ValueError, TypeError
+        If shapes do not fit; if not real numbers.
+
+    Examples
+    --------
+    >>> swiglu([np.log(3)], [[1]], [[1]], [[4]]) / np.log(3) ** 2  # a gate of 3/4
+    array([3.])
+    """
+    (x,), dtype = promote(x=x)
+    weights = real_array("w_gate", w_gate), real_array("w_up", w_up), real_array("w_down", w_down)
+    _check_swiglu(x.shape[-1], *weights)
+    return _swiglu(x, *weights).astype(dtype, copy=False)
+
+
+def _check_swiglu(
+    d_model: int, w_gate: NDArray[Any], w_up: NDArray[Any], w_down: NDArray[Any]
+) -> None:
+    if w_gate.ndim != 2 or w_down.ndim != 2:
+        raise ValueError(
+            f"w_gate and w_down must have 2 axes, got shapes {w_gate.shape} and {w_down.shape}"
+        )
+    hidden = w_gate.shape[1]
+    check_weight("w_gate", w_gate, (d_model, hidden))
+    check_weight("w_up", w_up, (d_model, hidden))
+    check_weight("w_down", w_down, (hidden, w_down.shape[1]))
+
+
+@np.errstate(over="ignore")  # exp(-z) may be infinite: z / infinity is the 0 it should be
+def _swiglu(
+    x: NDArray[np.floating], w_gate: NDArray[Any], w_up: NDArray[Any], w_down: NDArray[Any]
+) -> NDArray[np.floating]:
+    gate = x @ w_gate  # (..., hidden)
+    gate = gate / (1 + np.exp(-gate))
+    output: NDArray[np.floating] = (gate * (x @ w_up)) @ w_down
+    return output
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DecoderLayer:
+    """One layer of a decoder: attention, then SwiGLU, each after a norm and around it a residual.
+
+    ``x = x + attention(rms_norm(x))``, then ``x = x + swiglu(rms_norm(x))``
+    :cite:p:`touvron2023`
+
+    Parameters
+    ----------
+    attention_norm, feed_forward_norm : (d_model,), (d_model,)
+        The gains of the two norms.
+    attention : MultiHeadAttention, from d_model to d_model
+    w_gate, w_up, w_down : (d_model, hidden), (d_model, hidden), (hidden, d_model)
+
+    Raises
+    ------
+    ValueError, TypeError
+        If shapes do not fit; if a parameter is not of real numbers.
+    """
+
+    attention_norm: NDArray[np.floating]
+    attention: MultiHeadAttention
+    feed_forward_norm: NDArray[np.floating]
+    w_gate: NDArray[np.floating]
+    w_up: NDArray[np.floating]
+    w_down: NDArray[np.floating]
+
+    def __post_init__(self) -> None:
+        for name in ("attention_norm", "feed_forward_norm", "w_gate", "w_up", "w_down"):
+            _hold_real(self, name)
+        if not isinstance(self.attention, MultiHeadAttention):
+            raise TypeError(
+                f"attention must be a MultiHeadAttention, got {type(self.attention).__name__}"
+            )
+        d_model = self.attention.w_o.shape[1]
+        for letter in "qkv":
+            weight = getattr(self.attention, f"w_{letter}")
+            check_weight(f"attention.w_{letter}", weight, (d_model, weight.shape[1]))
+        check_weight("attention_norm", self.attention_norm, (d_model,))
+        check_weight("feed_forward_norm", self.feed_forward_norm, (d_model,))
+        _check_swiglu(d_model, self.w_gate, self.w_up, self.w_down)
+        check_weight("w_down", self.w_down, (self.w_down.shape[0], d_model))
+
+
+class DecoderTrace(NamedTuple):
+    """What a decoder computed on its way: logits, residual stream, every head's weights."""
+
+    logits: NDArray[np.floating]  # (..., len, vocab)
+    states: NDArray[np.floating]  # (num_layers + 1, ..., len, d_model)
+    weights: NDArray[np.floating]  # (num_layers, ..., num_heads, len, len)
+
+
+class _Place(NamedTuple):
+    """Where the tokens stand, and which may see which: all that a layer asks beside vectors."""
+
+    turn: NDArray[np.complexfloating] | None  # of queries and keys, if positions are rotary
+    bias: NDArray[np.floating] | None  # on the scores, if positions are alibi
+    mask: NDArray[np.bool_] | None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Decoder:
+    """A decoder-only transformer: it predicts each token from those before it.
+
+    Embedding, layers, RMSNorm, product with the output matrix; positions enter by rotation of
+    queries and keys, or as the field ``positions`` says :cite:p:`touvron2023`.
+
+    Parameters
+    ----------
+    embedding : (vocab, d_model); its dtype is that of the logits
+    layers : tuple of DecoderLayer, alike in their heads
+    final_norm : (d_model,)
+    output : (d_model, vocab), optional, the transposed embedding by default (tied)
+    rope_base, rope_pairing : as base and pairing of ``apply_rotary``
+    norm_eps : float
+    positions : "rotary"; "sinusoidal", added to the embedding times sqrt(d_model); "alibi", "none"
+    tokenizer : optional, anything with encode and decode; not used here
+
+    Examples
+    --------
+    >>> zero, one = np.zeros((2, 2)), np.ones(2)
+    >>> attention = MultiHeadAttention(w_q=zero, w_k=zero, w_v=zero, w_o=zero, num_heads=1)
+    >>> layer = DecoderLayer(attention_norm=one, attention=attention, feed_forward_norm=one,
+    ...                      w_gate=zero, w_up=zero, w_down=zero)  # adds nothing
+    >>> model = Decoder(embedding=np.eye(2), layers=(layer,), final_norm=one)
+    >>> model.logits([1, 0]).round(2).tolist()
+    [[0.0, 1.41], [1.41, 0.0]]
+    >>> model.generate([1], 2).tolist()
+    [1, 1, 1]
+    """
+
+    embedding: NDArray[np.floating]
+    layers: tuple[DecoderLayer, ...]
+    final_norm: NDArray[np.floating]
+    output: NDArray[np.floating] | None = None
+    rope_base: float = 10000.0
+    rope_pairing: Pairing = "interleaved"
+    norm_eps: float = 1e-5
+    positions: Literal["rotary", "sinusoidal", "alibi", "none"] = "rotary"
+    tokenizer: Any = None
+
+    def __post_init__(self) -> None:
+        _hold_real(self, "embedding")
+        _hold_real(self, "final_norm")
+        if self.embedding.ndim != 2:
+            raise ValueError(f"embedding must have 2 axes, got shape {self.embedding.shape}")
+        vocab, d_model = self.embedding.shape
+        check_weight("final_norm", self.final_norm, (d_model,))
+        if self.output is not None:
+            _hold_real(self, "output")
+            check_weight("output", self.output, (d_model, vocab))
+        if not self.layers:
+            raise ValueError("layers must hold at least 1 DecoderLayer, got none")
+        for number, layer in enumerate(self.layers):
+            check_weight(f"layers[{number}].attention_norm", layer.attention_norm, (d_model,))
+        heads = {_heads(layer) for layer in self.layers}
+        if len(heads) > 1:
+            raise ValueError(f"layers must be alike in (num_heads, head_dim), got {sorted(heads)}")
+        if self.positions not in ("rotary", "sinusoidal", "alibi", "none"):
+            raise ValueError(
+                "positions must be 'rotary', 'sinusoidal', 'alibi' or 'none', "
+                f"got {self.positions!r}"
+            )
+        check_pairing("rope_pairing", self.rope_pairing)
+        nothing = np.arange(0)  # enough to see whether sizes and base allow such positions
+        self._enter(nothing, nothing)
+        self._place(nothing, nothing, None)
+
+    def logits(
+        self,
+        tokens: ArrayLike,
+        *,
+        positions: ArrayLike | None = None,
+        mask: ArrayLike | None = None,
+    ) -> NDArray[np.floating]:
+        """Score every token of the vocabulary as the next one, after each token.
+
+        Parameters
+        ----------
+        tokens : (..., len), int
+        positions : (..., len), optional, ``0 ... len-1`` by default; may be fractions
+        mask : (..., len, len), bool, optional
+            Takes from the causal mask, which always holds: for padding, or a sliding window.
+
+        Returns
+        -------
+        (..., len, vocab)
+
+        Raises
+        ------
+        ValueError, TypeError
+            If a token is not in the vocabulary, or shapes do not fit; if tokens are not
+            integers, positions not finite numbers, the mask not boolean.
+        """
+        x, place = self._begin(tokens, positions, mask)
+        for layer in self.layers:
+            x, _ = self._apply(layer, x, place)
+        return self._read(x)
+
+    def trace(
+        self,
+        tokens: ArrayLike,
+        *,
+        positions: ArrayLike | None = None,
+        mask: ArrayLike | None = None,
+    ) -> DecoderTrace:
+        """Compute the logits and keep what was computed on the way.
+
+        Parameters
+        ----------
+        tokens, positions, mask : as for logits
+
+        Returns
+        -------
+        DecoderTrace
+            Logits (..., len, vocab); states (num_layers + 1, ..., len, d_model), the residual
+            stream that enters each layer and that leaves the last; weights
+            (num_layers, ..., num_heads, len, len)
+        """
+        x, place = self._begin(tokens, positions, mask)
+        states, weights = [x], []
+        for layer in self.layers:
+            x, seen = self._apply(layer, x, place)
+            states.append(x)
+            weights.append(seen)
+        dtype = self.embedding.dtype
+        stacked = (np.stack(kept).astype(dtype, copy=False) for kept in (states, weights))
+        return DecoderTrace(self._read(x), *stacked)
+
+    def generate(
+        self,
+        prompt_tokens: ArrayLike,
+        max_new_tokens: int,
+        *,
+        rng: np.random.Generator | None = None,
+        temperature: float = 0.0,
+        top_p: float = 1.0,
+        stop: ArrayLike | None = None,
+    ) -> NDArray[np.intp]:
+        """Continue a prompt, token by token; a cache spares computing the past again.
+
+        Parameters
+        ----------
+        prompt_tokens : (len,), int, at least one
+        max_new_tokens : int
+        rng : Generator, needed where temperature is above 0
+        temperature : float
+            Divides the logits; at 0 the likeliest token is taken.
+        top_p : float, above 0 and at most 1
+            Draw from the fewest likeliest tokens whose probabilities sum to it.
+        stop : token or tokens after the first of which generation ends, optional
+
+        Returns
+        -------
+        (len + new,), prompt and new tokens
+
+        Raises
+        ------
+        ValueError, TypeError
+            If an argument is out of its range, or of the wrong type.
+        """
+        prompt = self._check_tokens("prompt_tokens", prompt_tokens)
+        if prompt.ndim != 1 or not prompt.size:
+            raise ValueError(
+                f"prompt_tokens must have shape (len,) with at least 1 token, got {prompt.shape}"
+            )
+        max_new_tokens = operator.index(max_new_tokens)
+        if max_new_tokens < 0:
+            raise ValueError(f"max_new_tokens must not be negative, got {max_new_tokens}")
+        if not 0 <= temperature < math.inf:
+            raise ValueError(f"temperature must be finite and not negative, got {temperature}")
+        if not 0 < top_p <= 1:
+            raise ValueError(f"top_p must be above 0 and at most 1, got {top_p}")
+        if not isinstance(rng, np.random.Generator) and (rng is not None or temperature > 0):
+            raise TypeError(
+                "rng must be a numpy.random.Generator where temperature is above 0, "
+                f"got {type(rng).__name__}"
+            )
+        stops = set() if stop is None else set(self._check_tokens("stop", stop).ravel().tolist())
+
+        tokens = np.concatenate([prompt, np.zeros(max_new_tokens, prompt.dtype)])
+        positions = np.arange(tokens.size)
+        caches = [KVCache() for _ in self.layers]
+        done, known = 0, prompt.size  # tokens that went through the layers, and that are there
+        while known < tokens.size:
+            # All of the prompt, then one token a time, which may see all there is.
+            mask = causal_mask(known) if done == 0 else None
+            place = self._place(positions[done:known], positions[:known], mask)
+            x = self._enter(tokens[done:known], positions[done:known])  # (new, d_model)
+            for layer, cache in zip(self.layers, caches, strict=True):
+                x, _ = self._apply(layer, x, place, cache)
+            tokens[known] = _choose(self._read(x[-1]), rng, temperature, top_p)
+            done, known = known, known + 1
+            if int(tokens[done]) in stops:
+                break
+        return tokens[:known]
+
+    def _check_tokens(self, name: str, given: ArrayLike) -> NDArray[np.intp]:
+        tokens = np.asarray(given)
+        if tokens.size and tokens.dtype.kind not in "iu":
+            raise TypeError(f"{name} must be integers, got dtype {tokens.dtype}")
+        vocab = len(self.embedding)
+        if tokens.size and not (tokens.min() >= 0 and tokens.max() < vocab):
+            raise ValueError(
+                f"{name} must be from 0 to {vocab - 1}, got {tokens.min()} to {tokens.max()}"
+            )
+        return tokens.astype(np.intp)
+
+    def _begin(
+        self, given: ArrayLike, positions: ArrayLike | None, mask: ArrayLike | None
+    ) -> tuple[NDArray[np.floating], _Place]:
+        """Check what logits and trace are given, and take the tokens to the first layer."""
+        tokens = self._check_tokens("tokens", given)
+        if not tokens.ndim:
+            raise ValueError("tokens must have at least 1 axis (..., len), got a single one")
+        length = tokens.shape[-1]
+        if positions is None:
+            positions = np.arange(length)
+        positions = np.atleast_1d(check_positions(positions, tokens.shape))
+        positions = np.broadcast_to(positions, (*positions.shape[:-1], length))
+        may_see = causal_mask(length)
+        if mask is not None:
+            shape = (*tokens.shape, length)
+            if np.ndim(mask) > len(shape):
+                raise ValueError(
+                    "mask must not have more axes than (..., len, len), "
+                    f"got shape {np.shape(mask)} for {shape}"
+                )
+            may_see = may_see & check_mask(mask, shape)
+        return self._enter(tokens, positions), self._place(positions, positions, may_see)
+
+    def _enter(self, tokens: NDArray[np.intp], positions: NDArray[Any]) -> NDArray[np.floating]:
+        """Look up the tokens' vectors: the first place where positions may enter."""
+        compute = np.result_type(self.embedding, np.float32)  # as everywhere, not float16
+        x = self.embedding[tokens].astype(compute, copy=False)  # (..., len, d_model)
+        if self.positions == "sinusoidal":
+            d_model = x.shape[-1]
+            x = x * math.sqrt(d_model) + _sinusoids(positions, d_model).astype(compute)
+        return x
+
+    def _place(
+        self,
+        positions: NDArray[Any],
+        key_positions: NDArray[Any],
+        mask: NDArray[np.bool_] | None,
+    ) -> _Place:
+        """Prepare the other two places, and the mask, with an axis for the heads."""
+        compute = np.result_type(self.embedding, np.float32)
+        num_heads, head_dim = _heads(self.layers[0])
+        turn = bias = None
+        if self.positions == "rotary":
+            turn = _turn(positions, head_dim, self.rope_base, compute)  # (..., len, head_dim/2)
+            turn = np.expand_dims(turn, -3)
+        if self.positions == "alibi":
+            bias = _alibi(num_heads, positions, key_positions).astype(compute)
+        if mask is not None:
+            mask = np.expand_dims(mask, -3)  # (..., 1, len, len)
+        return _Place(turn, bias, mask)
+
+    def _apply(
+        self,
+        layer: DecoderLayer,
+        x: NDArray[np.floating],
+        place: _Place,
+        cache: KVCache | None = None,
+    ) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+        """Add to each token what attention tells it, then what the feed-forward layer does."""
+        attention = layer.attention
+        normed = _rms_norm(x, layer.attention_norm, self.norm_eps)  # (..., len, d_model)
+        queries = attention.queries(normed)  # (..., num_heads, len, head_dim)
+        keys, values = attention.keys(normed), attention.values(normed)  # (..., num_kv_heads, …)
+        if place.turn is not None:
+            queries = _rotated(queries, place.turn, self.rope_pairing)
+            keys = _rotated(keys, place.turn, self.rope_pairing)
+        if cache is not None:
+            keys, values = cache.append(keys, values)
+        heads, weights = attention._attend_heads(queries, keys, values, place.mask, place.bias)
+        x = x + attention.combine(heads)  # (..., len, d_model)
+        normed = _rms_norm(x, layer.feed_forward_norm, self.norm_eps)
+        return x + _swiglu(normed, layer.w_gate, layer.w_up, layer.w_down), weights
+
+    def _read(self, x: NDArray[np.floating]) -> NDArray[np.floating]:
+        """Turn the residual stream into logits."""
+        output = self.embedding.T if self.output is None else self.output
+        logits: NDArray[np.floating] = _rms_norm(x, self.final_norm, self.norm_eps) @ output
+        return logits.astype(self.embedding.dtype, copy=False)  # (..., len, vocab)
+
+
+def _choose(
+    logits: NDArray[np.floating], rng: np.random.Generator | None, temperature: float, top_p: float
+) -> int:
+    """Take the likeliest token, or draw one from the likeliest."""
+    if rng is None or temperature == 0:
+        return int(logits.argmax())
+    logits = logits.astype(np.float64)
+    with np.errstate(over="ignore"):  # -inf is right where a temperature is very low
+        probabilities = _softmax_in_place((logits - logits.max()) / temperature)
+    order = np.argsort(-probabilities, kind="stable")
+    shares = probabilities[order].cumsum()
+    shares = shares[: shares.searchsorted(top_p) + 1]  # the fewest that reach top_p
+    return int(order[shares.searchsorted(rng.random() * shares[-1], side="right")])
+
+
+def _heads(layer: DecoderLayer) -> tuple[int, int]:
+    num_heads = layer.attention.num_heads
+    return num_heads, layer.attention.w_q.shape[1] // num_heads
+
+
+def _hold_real(holder: object, name: str) -> None:
+    """Take what a field was given as an array of real numbers, though the class is frozen."""
+    object.__setattr__(holder, name, real_array(name, getattr(holder, name)))

@@ -27,6 +27,7 @@ EXTENSIONS = list((ROOT / "book/_ext").glob("*.py"))
 ASIDE = {"pip", "setuptools", "attnbook"}  # the first two come with Python
 BY_HAND = {
     "tools/extract_pretrained.py",
+    "tools/extract_smollm2.py",
     "tests/package/golden/make_golden.py",
 }  # say what they need
 

@@ -15,6 +15,7 @@ from attnbook import (
     ScoreStatistics,
     Spread,
     additive_attention,
+    apply_rotary,
     causal_mask,
     cross_attention,
     effective_keys,
@@ -27,6 +28,7 @@ from attnbook import (
     pretrained,
     rank_correlation,
     relative_rotation,
+    rms_norm,
     scaled_dot_product_attention,
     score_statistics,
     self_attention,
@@ -119,6 +121,14 @@ def look_at_a_trained_model() -> None:
     recorded = pretrained.recorded_weights(sentence)[3, 1]
     print(np.abs(attention.weights - recorded).max(), recorded[where], pretrained.position_table())
     print(pretrained.multi_head_attention(3)(states).output.shape)
+    repeated = pretrained.smollm2_sentences()[3]
+    x = rms_norm(pretrained.smollm2_hidden_states(repeated, 18), pretrained.smollm2_norm(18))
+    queries = pretrained.smollm2_attention(18).queries(x)
+    print(apply_rotary(queries, base=pretrained.SMOLLM2_ROPE_BASE).shape)
+    print(x @ pretrained.smollm2_head(18, 6).w_q == queries[6])
+    induction = pretrained.smollm2_recorded_weights(repeated, 18)[6]
+    print(pretrained.smollm2_tokens(repeated)[induction[20].argmax()])
+    print(pretrained.smollm2_head_table("previous").max())
 
 
 def draw() -> Axes:

@@ -212,8 +212,10 @@ tired = pretrained.sentences()[0]
 it, animal = (pretrained.tokens(tired).index(word) for word in ("it", "animal"))
 weights = pretrained.multi_head_attention(3)(pretrained.hidden_states(tired, 3)).weights
 assert abs(weights[1, it, animal] - 0.68) < 0.005
+assert pretrained.romanizer_alignment(pretrained.romanizer_names()[0]).inverted == "Mamma"
+assert pretrained.g2p()("ball") == ("B", "AO1", "L")
 data = resources.files("attnbook") / "data"
-for name in ("minilm", "sans", "smollm2"):
+for name in ("minilm", "romanizer", "g2p", "sans", "smollm2"):
     assert (data / f"{name}.LICENSE.txt").is_file() and (data / f"{name}.README.md").is_file()
 
 attnbook.exercises.check("softmax", attnbook.softmax)

@@ -537,15 +537,16 @@ class Decoder:
         """Add to each token what attention tells it, then what the feed-forward layer does."""
         attention = layer.attention
         normed = _rms_norm(x, layer.attention_norm, self.norm_eps)  # (..., len, d_model)
-        queries = attention.queries(normed)  # (..., num_heads, len, head_dim)
-        keys, values = attention.keys(normed), attention.values(normed)  # (..., num_kv_heads, …)
+        queries = attention._queries(normed)  # (..., num_heads, len, head_dim)
+        keys = attention._keys(normed)  # (..., num_kv_heads, len, head_dim)
+        values = attention._values(normed)
         if place.turn is not None:
             queries = _rotated(queries, place.turn, self.rope_pairing)
             keys = _rotated(keys, place.turn, self.rope_pairing)
         if cache is not None:
             keys, values = cache.append(keys, values)
         heads, weights = attention._attend_heads(queries, keys, values, place.mask, place.bias)
-        x = x + attention.combine(heads)  # (..., len, d_model)
+        x = x + attention._combined(heads)  # (..., len, d_model)
         normed = _rms_norm(x, layer.feed_forward_norm, self.norm_eps)
         return x + _swiglu(normed, layer.w_gate, layer.w_up, layer.w_down), weights
 

@@ -19,7 +19,7 @@ from attnbook._checks import (
     promote,
     real_array,
 )
-from attnbook.functional import _softmax_in_place
+from attnbook.functional import _quiet, _softmax_in_place
 from attnbook.layers import MultiHeadAttention
 from attnbook.long import KVCache
 from attnbook.masks import causal_mask
@@ -539,6 +539,7 @@ class Decoder:
             mask = np.expand_dims(mask, -3)  # (..., 1, len, len)
         return _Place(turn, bias, mask)
 
+    @_quiet
     def _apply(
         self,
         layer: DecoderLayer,
@@ -562,6 +563,7 @@ class Decoder:
         normed = _rms_norm(x, layer.feed_forward_norm, self.norm_eps)
         return x + _swiglu(normed, layer.w_gate, layer.w_up, layer.w_down), weights
 
+    @_quiet
     def _read(self, x: NDArray[np.floating]) -> NDArray[np.floating]:
         """Turn the residual stream into logits."""
         output = self.embedding.T if self.output is None else self.output

@@ -675,10 +675,12 @@ def whole_decoder(rng):
     tokens = rng.integers(0, 13, size=(3, 7))
     padding = np.arange(7) < np.array([0, 2, 5])[:, None]  # on the left: none, two, five
     positions = np.maximum(np.arange(7) - padding.sum(axis=-1, keepdims=True), 0)
+    # Padding sees itself: a row without any key is NaN there, and reaches those that mask it.
+    allowed = np.tril(~padding[:, None] | np.eye(7, dtype=bool))
     with torch.no_grad():
         result = model(
             torch.from_numpy(tokens),
-            attention_mask=torch.from_numpy(~padding),
+            attention_mask=torch.from_numpy(np.where(allowed, 0.0, -np.inf)[:, None]),
             position_ids=torch.from_numpy(positions),
             output_attentions=True,
             output_hidden_states=True,
@@ -686,7 +688,6 @@ def whole_decoder(rng):
         greedy = model.generate(
             torch.from_numpy(tokens[:1]), max_new_tokens=11, do_sample=False, eos_token_id=None
         )
-    # What stands at padding is nobody's business: libraries differ there.
     logits = np.where(padding[..., None], 0, result.logits.numpy())
     return {
         "config": {"rope_theta": 500.0, "rms_norm_eps": 0.001, "num_heads": 4, "num_kv_heads": 2},

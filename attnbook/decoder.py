@@ -289,10 +289,8 @@ class Decoder:
     layers : tuple of DecoderLayer, alike in their heads
     final_norm : (d_model,)
     output : (d_model, vocab), optional, the transposed embedding by default (tied)
-    rope_base, rope_pairing : as base and pairing of ``apply_rotary``
-    norm_eps : float
-    positions : "rotary", of queries and keys; "alibi", on the scores; "none"; or "sinusoidal"
-        Added to the embedding, which is multiplied by sqrt(d_model) first.
+    rope_base, rope_pairing, norm_eps : as in ``apply_rotary`` and ``rms_norm``
+    positions : "rotary", "alibi", "none", or "sinusoidal": added to embedding * sqrt(d_model)
     tokenizer : optional, anything with encode and decode; not used here
 
     Examples

@@ -11,17 +11,24 @@ from numpy.typing import NDArray
 
 from attnbook import (
     AttentionOutput,
+    Decoder,
+    DecoderLayer,
+    DecoderTrace,
+    KVCache,
     MultiHeadAttention,
     ScoreStatistics,
     Spread,
     additive_attention,
+    alibi_bias,
     apply_rotary,
     causal_mask,
     cross_attention,
     effective_keys,
     entropy,
     exercises,
+    feed_forward,
     influence,
+    layer_norm,
     merge_heads,
     padding_mask,
     plotting,
@@ -35,6 +42,7 @@ from attnbook import (
     sinusoidal_encoding,
     softmax,
     split_heads,
+    swiglu,
 )
 
 rng = np.random.default_rng(0)
@@ -79,14 +87,39 @@ def build_a_layer() -> NDArray[np.floating[Any]]:
     print(layer(x, memory, memory, padding_mask([3, 7])).weights.mean(axis=-3), weights.shape)
 
     # By hand: what rotary, a cache or a bias is put in between.
-    queries, keys, values = layer.queries(x), layer.keys(x), layer.values(x)
+    cache = KVCache()
+    cache.append(apply_rotary(layer.keys(x), pairing="halves"), layer.values(x))
+    keys, values = cache.append(apply_rotary(layer.keys(x[:1]), [5]), layer.values(x[:1]))
+    print(len(cache), cache.nbytes, keys.mean())
+    queries = apply_rotary(layer.queries(x), np.arange(1, 6), base=100)
     assert_type(queries, NDArray[np.floating[Any]])
-    keys = np.concatenate([keys, layer.keys(x[:1])], axis=-2)
-    values = np.concatenate([values, layer.values(x[:1])], axis=-2)
     share = queries.shape[-3] // keys.shape[-3]
     keys, values = (np.repeat(part, share, axis=-3) for part in (keys, values))
-    heads, _ = scaled_dot_product_attention(queries, keys, values)
+    heads, _ = scaled_dot_product_attention(queries, keys, values, bias=alibi_bias(4, 5, 6))
     return layer.combine(heads) + output
+
+
+def build_a_decoder() -> NDArray[np.floating[Any]]:
+    gain, hidden = np.ones(8), rng.standard_normal((8, 3))
+    layer = DecoderLayer(
+        attention_norm=gain,
+        attention=MultiHeadAttention.init(rng, 8, 4, num_kv_heads=2),
+        feed_forward_norm=gain,
+        w_gate=hidden,
+        w_up=hidden,
+        w_down=hidden.T,
+    )
+    model = Decoder(embedding=x, layers=(layer,), final_norm=gain, rope_base=500, positions="none")
+    trace = model.trace([[0, 1], [2, 3]], positions=[0, 0.5], mask=[[True, True]])
+    assert_type(trace, DecoderTrace)
+    print(trace.states[0].shape, trace.weights.argmax(axis=-1))
+    tokens = model.generate([0], 3, rng=rng, temperature=0.5, top_p=0.9, stop=[4])
+    assert_type(tokens, NDArray[np.intp])
+    print(tokens.tolist(), model.logits(tokens)[..., -1, :].argmax())
+    normed = layer_norm(rms_norm(x, gain, eps=0.1), gain, np.zeros(8))
+    b_in, b_out = np.zeros(3), np.zeros(8)
+    ahead = feed_forward(normed, hidden, b_in, hidden.T, b_out, activation="gelu")
+    return ahead + swiglu(normed, hidden, hidden, hidden.T)
 
 
 def my_heads(tokens: NDArray[np.float64]) -> NDArray[np.float64]:

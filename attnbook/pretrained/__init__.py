@@ -7,6 +7,10 @@ layers of 9 query heads on 3 heads of keys and values, d_model 576, head_dim 64.
 whole, which has an induction head (6) and a sink (8), a previous-token head (0 of layer 16), and
 what the model recorded on four sentences. Layers and heads are counted from 0.
 
+*arabic-name-romanizer* writes Arabic names in Latin letters, by cross-attention; here is what it
+computed on ten. *g2p-en* reads English words aloud through one state, without attention; here it
+is whole, with words to try it on.
+
 Numbers are returned in float64. Beside the files in ``attnbook/data`` a README for each model
 says what they are, where they come from, and under which licence.
 """
@@ -21,6 +25,7 @@ from attnbook.pretrained.minilm import (
     sentences,
     tokens,
 )
+from attnbook.pretrained.romanizer import Alignment, romanizer_alignment, romanizer_names
 from attnbook.pretrained.smollm2 import (
     SMOLLM2_ROPE_BASE,
     smollm2_attention,
@@ -32,15 +37,36 @@ from attnbook.pretrained.smollm2 import (
     smollm2_sentences,
     smollm2_tokens,
 )
+from attnbook.pretrained.word_reader import (
+    GRU,
+    ByLength,
+    WordReader,
+    g2p,
+    g2p_by_length,
+    g2p_joined,
+    g2p_pronunciations,
+    g2p_sample,
+)
 
 __all__ = [
+    "GRU",
     "SMOLLM2_ROPE_BASE",
+    "Alignment",
+    "ByLength",
     "HeadProjections",
+    "WordReader",
+    "g2p",
+    "g2p_by_length",
+    "g2p_joined",
+    "g2p_pronunciations",
+    "g2p_sample",
     "head_projections",
     "hidden_states",
     "multi_head_attention",
     "position_table",
     "recorded_weights",
+    "romanizer_alignment",
+    "romanizer_names",
     "sentences",
     "smollm2_attention",
     "smollm2_head",

@@ -231,7 +231,7 @@ def smollm2_head(layer: int, head: int) -> HeadProjections:
             "and heads 0 to 8 of layer 18"
         )
     w_q, w_k, w_v = (
-        _matrix(f"{place}.w_{letter}")[:, 64 * which : 64 * (which + 1)].copy()
+        _matrix(f"{place}.w_{letter}")[:, 64 * which : 64 * (which + 1)]
         for letter, which in (("q", query), ("k", shared), ("v", shared))
     )
     return HeadProjections(w_q, np.zeros(64), w_k, np.zeros(64), w_v, np.zeros(64))
@@ -249,7 +249,7 @@ def _matrix(name: str) -> NDArray[np.float64]:
     """Make numbers of 4-bit codes: 32 neighbours of a column share a scale and a least value."""
     codes, scale, least = (_floats(f"{name}.{part}") for part in ("codes", "scale", "least"))
     blocks = codes * scale[..., None] + least[..., None]  # (columns, rows / 32, 32)
-    return blocks.reshape(len(blocks), -1).T.copy()
+    return blocks.reshape(len(blocks), -1).T
 
 
 def _number(sentence: str) -> int:

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-GOLDEN = json.loads((Path(__file__).parent / "golden" / "attention.json").read_text("utf-8"))
+HERE = Path(__file__).parent
+GOLDEN = json.loads((HERE / "golden/attention.json").read_text("utf-8"))
+DECODER_GOLDEN = json.loads((HERE / "golden/decoder.json").read_text("utf-8"))
 
 
 def softmax_row(scores, allowed=None):
@@ -146,15 +148,88 @@ def group(kv_head, num_heads, num_kv_heads):
     return range(kv_head * size, (kv_head + 1) * size)
 
 
-def rotated(vector, position, base=10000.0):
-    """Turn each pair of neighbouring numbers by position times its frequency (rotary, RoPE)."""
-    result = []
-    for j in range(len(vector) // 2):
-        x, y = float(vector[2 * j]), float(vector[2 * j + 1])
+def rotated(vector, position, base=10000.0, pairing="interleaved"):
+    """Turn each pair of numbers by position times its frequency (rotary, RoPE)."""
+    result, half = [0.0] * len(vector), len(vector) // 2
+    for j in range(half):
+        a, b = (2 * j, 2 * j + 1) if pairing == "interleaved" else (j, j + half)
+        x, y = float(vector[a]), float(vector[b])
         angle = position / base ** (2 * j / len(vector))
-        result.append(x * math.cos(angle) - y * math.sin(angle))
-        result.append(x * math.sin(angle) + y * math.cos(angle))
+        result[a] = x * math.cos(angle) - y * math.sin(angle)
+        result[b] = x * math.sin(angle) + y * math.cos(angle)
     return result
+
+
+def rms_norm(vector, gain, eps):
+    size = math.sqrt(math.fsum(x * x for x in vector) / len(vector) + eps)
+    return [x / size * g for x, g in zip(vector, gain, strict=True)]
+
+
+def swiglu(vector, w_gate, w_up, w_down):
+    gates, ups = matmul([vector], w_gate)[0], matmul([vector], w_up)[0]
+    hidden = [g / (1 + math.exp(-g)) * u for g, u in zip(gates, ups, strict=True)]
+    return matmul([hidden], w_down)[0]
+
+
+def slope(head, num_heads):
+    """Return ALiBi's slope of a head, as its authors' get_slopes does."""
+
+    def of_a_power_of_two(n):
+        start = 2 ** (-(2 ** -(math.log2(n) - 3)))
+        return [start * start**i for i in range(n)]
+
+    def slopes(n):
+        if math.log2(n).is_integer():
+            return of_a_power_of_two(n)
+        lower = 2 ** math.floor(math.log2(n))
+        return of_a_power_of_two(lower) + slopes(2 * lower)[0::2][: n - lower]
+
+    return slopes(num_heads)[head]
+
+
+def decoder(model, tokens, places=None, mask=None):
+    """Take the tokens of one sequence through a decoder; return (logits, states, weights)."""
+    length, eps, scheme = len(tokens), model.norm_eps, model.positions
+    places = range(length) if places is None else places
+    x = [[float(number) for number in model.embedding[token]] for token in tokens]
+    if scheme == "sinusoidal":
+        d_model = len(x[0])
+        x = [
+            [math.sqrt(d_model) * a + b for a, b in zip(row, encoding_at(p, d_model), strict=True)]
+            for row, p in zip(x, places, strict=True)
+        ]
+    may = [[j <= i and (mask is None or mask[i][j]) for j in range(length)] for i in range(length)]
+
+    def turn(heads):
+        if scheme != "rotary":
+            return heads
+        rows = zip(heads, places, strict=True)
+        return np.array([rotated(row, p, model.rope_base, model.rope_pairing) for row, p in rows])
+
+    states, weights = [np.array(x)], []
+    for layer in model.layers:
+        attention = layer.attention
+        num_heads = attention.num_heads
+        normed = np.array([rms_norm(row, layer.attention_norm, eps) for row in x])
+
+        def bias(head, num_heads=num_heads):
+            if scheme != "alibi":
+                return None
+            return [[-slope(head, num_heads) * abs(p - q) for q in places] for p in places]
+
+        added, seen = multi_head_attention(
+            *(normed, normed, normed, vars(attention), num_heads, may, attention.num_kv_heads),
+            bias,
+            turn,
+        )
+        x = np.array(x) + added
+        normed = [rms_norm(row, layer.feed_forward_norm, eps) for row in x]
+        x = x + [swiglu(row, layer.w_gate, layer.w_up, layer.w_down) for row in normed]
+        states.append(x)
+        weights.append(seen)
+    output = np.transpose(model.embedding) if model.output is None else model.output
+    logits = matmul([rms_norm(row, model.final_norm, eps) for row in x], output)
+    return logits, np.stack(states), np.stack(weights)
 
 
 def encoding_at(position, d_model, base=10000.0):

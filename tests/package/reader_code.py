@@ -11,28 +11,38 @@ from numpy.typing import NDArray
 
 from attnbook import (
     AttentionOutput,
+    Decoder,
+    DecoderLayer,
+    DecoderTrace,
+    KVCache,
     MultiHeadAttention,
     ScoreStatistics,
     Spread,
     additive_attention,
+    alibi_bias,
+    apply_rotary,
     causal_mask,
     cross_attention,
     effective_keys,
     entropy,
     exercises,
+    feed_forward,
     influence,
+    layer_norm,
     merge_heads,
     padding_mask,
     plotting,
     pretrained,
     rank_correlation,
     relative_rotation,
+    rms_norm,
     scaled_dot_product_attention,
     score_statistics,
     self_attention,
     sinusoidal_encoding,
     softmax,
     split_heads,
+    swiglu,
 )
 
 rng = np.random.default_rng(0)
@@ -77,14 +87,39 @@ def build_a_layer() -> NDArray[np.floating[Any]]:
     print(layer(x, memory, memory, padding_mask([3, 7])).weights.mean(axis=-3), weights.shape)
 
     # By hand: what rotary, a cache or a bias is put in between.
-    queries, keys, values = layer.queries(x), layer.keys(x), layer.values(x)
+    cache = KVCache()
+    cache.append(apply_rotary(layer.keys(x), pairing="halves"), layer.values(x))
+    keys, values = cache.append(apply_rotary(layer.keys(x[:1]), [5]), layer.values(x[:1]))
+    print(len(cache), cache.nbytes, keys.mean())
+    queries = apply_rotary(layer.queries(x), np.arange(1, 6), base=100)
     assert_type(queries, NDArray[np.floating[Any]])
-    keys = np.concatenate([keys, layer.keys(x[:1])], axis=-2)
-    values = np.concatenate([values, layer.values(x[:1])], axis=-2)
     share = queries.shape[-3] // keys.shape[-3]
     keys, values = (np.repeat(part, share, axis=-3) for part in (keys, values))
-    heads, _ = scaled_dot_product_attention(queries, keys, values)
+    heads, _ = scaled_dot_product_attention(queries, keys, values, bias=alibi_bias(4, 5, 6))
     return layer.combine(heads) + output
+
+
+def build_a_decoder() -> NDArray[np.floating[Any]]:
+    gain, hidden = np.ones(8), rng.standard_normal((8, 3))
+    layer = DecoderLayer(
+        attention_norm=gain,
+        attention=MultiHeadAttention.init(rng, 8, 4, num_kv_heads=2),
+        feed_forward_norm=gain,
+        w_gate=hidden,
+        w_up=hidden,
+        w_down=hidden.T,
+    )
+    model = Decoder(embedding=x, layers=(layer,), final_norm=gain, rope_base=500, positions="none")
+    trace = model.trace([[0, 1], [2, 3]], positions=[0, 0.5], mask=[[True, True]])
+    assert_type(trace, DecoderTrace)
+    print(trace.states[0].shape, trace.weights.argmax(axis=-1))
+    tokens = model.generate([0], 3, rng=rng, temperature=0.5, top_p=0.9, stop=[4])
+    assert_type(tokens, NDArray[np.intp])
+    print(tokens.tolist(), model.logits(tokens)[..., -1, :].argmax())
+    normed = layer_norm(rms_norm(x, gain, eps=0.1), gain, np.zeros(8))
+    b_in, b_out = np.zeros(3), np.zeros(8)
+    ahead = feed_forward(normed, hidden, b_in, hidden.T, b_out, activation="gelu")
+    return ahead + swiglu(normed, hidden, hidden, hidden.T)
 
 
 def my_heads(tokens: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -119,6 +154,22 @@ def look_at_a_trained_model() -> None:
     recorded = pretrained.recorded_weights(sentence)[3, 1]
     print(np.abs(attention.weights - recorded).max(), recorded[where], pretrained.position_table())
     print(pretrained.multi_head_attention(3)(states).output.shape)
+    found = pretrained.romanizer_alignment(pretrained.romanizer_names()[0])
+    print(found.letters[found.weights[0].argmax()], found.output[0], found.inverted)
+    reader = pretrained.g2p()
+    assert_type(reader, pretrained.WordReader)
+    words = [pretrained.g2p_sample()[0], *pretrained.g2p_joined()[0]]
+    said = reader.decode(reader.encode(words))
+    print(said[0] in pretrained.g2p_pronunciations(words[0]), reader("ball")[0])
+    print(pretrained.g2p_by_length().right.sum())
+    repeated = pretrained.smollm2_sentences()[3]
+    x = rms_norm(pretrained.smollm2_hidden_states(repeated, 18), pretrained.smollm2_norm(18))
+    queries = pretrained.smollm2_attention(18).queries(x)
+    print(apply_rotary(queries, base=pretrained.SMOLLM2_ROPE_BASE).shape)
+    print(x @ pretrained.smollm2_head(18, 6).w_q == queries[6])
+    induction = pretrained.smollm2_recorded_weights(repeated, 18)[6]
+    print(pretrained.smollm2_tokens(repeated)[induction[20].argmax()])
+    print(pretrained.smollm2_head_table("previous").max())
 
 
 def draw() -> Axes:

@@ -19,7 +19,7 @@ import pytest
 from packaging.specifiers import SpecifierSet
 
 import attnbook
-from attnbook import MultiHeadAttention
+from attnbook import Decoder, KVCache, MultiHeadAttention
 from tests.package import reader_code
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,8 +48,13 @@ def public(kind):
 
 FUNCTIONS, CLASSES = public(inspect.isfunction), public(inspect.isclass)
 METHODS = {
-    f"MultiHeadAttention.{name}": getattr(MultiHeadAttention, name)
-    for name in ("init", "__call__", "queries", "keys", "values", "combine")
+    f"{of.__name__}.{name}": getattr(of, name)
+    for of, names in (
+        (MultiHeadAttention, ("init", "__call__", "queries", "keys", "values", "combine")),
+        (KVCache, ("append",)),
+        (Decoder, ("logits", "trace", "generate")),
+    )
+    for name in names
 }
 
 
@@ -92,7 +97,7 @@ def test_a_reader_s_code_runs(capsys):
     functions = inspect.getmembers(reader_code, inspect.isfunction)
     own = [function for _, function in functions if function.__module__ == reader_code.__name__]
     calls = [function for function in own if not inspect.signature(function).parameters]
-    assert len(calls) == 7
+    assert len(calls) == 8
     with mpl.rc_context({"backend": "Agg"}):
         for call in calls:
             call()
@@ -177,7 +182,7 @@ def test_a_docstring_says_what_is_raised(name):
 @pytest.mark.parametrize(
     "name",
     [name for name in attnbook.__all__ if inspect.isfunction(getattr(attnbook, name))]
-    + ["MultiHeadAttention"],
+    + ["Decoder", "KVCache", "MultiHeadAttention"],
 )
 def test_a_docstring_has_an_example(name):
     assert ">>> " in section(inspect.getdoc(getattr(attnbook, name)), "Examples")
@@ -212,8 +217,10 @@ tired = pretrained.sentences()[0]
 it, animal = (pretrained.tokens(tired).index(word) for word in ("it", "animal"))
 weights = pretrained.multi_head_attention(3)(pretrained.hidden_states(tired, 3)).weights
 assert abs(weights[1, it, animal] - 0.68) < 0.005
+assert pretrained.romanizer_alignment(pretrained.romanizer_names()[0]).inverted == "Mamma"
+assert pretrained.g2p()("ball") == ("B", "AO1", "L")
 data = resources.files("attnbook") / "data"
-for name in ("minilm", "sans"):
+for name in ("minilm", "romanizer", "g2p", "sans", "smollm2"):
     assert (data / f"{name}.LICENSE.txt").is_file() and (data / f"{name}.README.md").is_file()
 
 attnbook.exercises.check("softmax", attnbook.softmax)

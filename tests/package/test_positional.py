@@ -1,4 +1,4 @@
-"""The sinusoidal encoding against its formula, and the rotation against the encoding."""
+"""Each scheme of positions against its formula, and what the formula promises."""
 
 import math
 
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnbook import relative_rotation, sinusoidal_encoding
+from attnbook import alibi_bias, apply_rotary, relative_rotation, sinusoidal_encoding
 from tests.package import oracles
 
 LENGTH, D_MODEL = 13, 14  # 14 = 2 * 7: no other axis has either size
@@ -132,3 +132,233 @@ def test_a_negative_length_is_named():
 def test_sizes_are_integers(length, d_model):
     with pytest.raises(TypeError, match="integer"):
         sinusoidal_encoding(length, d_model)
+
+
+# --- Rotary ---------------------------------------------------------------------------
+
+BATCH, NUM_HEADS, LEN, HEAD_DIM = 2, 3, 5, 14
+PAIRINGS = ["interleaved", "halves"]
+pairings = st.sampled_from(PAIRINGS)
+places = st.floats(-2000, 2000, allow_subnormal=False)
+
+
+def normal(*shape, seed=0):
+    return np.random.default_rng([seed, *shape]).standard_normal(shape)
+
+
+def rotated_by_loops(x, positions, **options):
+    positions = np.broadcast_to(positions, x.shape[:-1])
+    result = np.empty(x.shape)
+    for at in np.ndindex(positions.shape):
+        result[at] = oracles.rotated(x[at], float(positions[at]), **options)
+    return result
+
+
+@pytest.mark.parametrize("case", oracles.DECODER_GOLDEN["rotary"]["cases"], ids=lambda c: c["by"])
+def test_rotary_equals_what_libraries_compute(case):
+    x = np.array(oracles.DECODER_GOLDEN["rotary"]["x"])
+    result = apply_rotary(x, case["positions"], base=case["base"], pairing=case["pairing"])
+    np.testing.assert_allclose(result, case["output"], rtol=1e-9, atol=max(case["atol"], 1e-9))
+
+
+def test_rotary_by_hand():
+    # base 16, head_dim 4: frequencies 1 and 1/4. At position 2 pi the first pair is back where it
+    # was, the second has made a quarter turn, from (3, 4) to (-4, 3).
+    at = [2 * math.pi]
+    turned = apply_rotary([[1.0, 2.0, 3.0, 4.0]], at, base=16)
+    np.testing.assert_allclose(turned, [[1, 2, -4, 3]], atol=1e-14)
+    turned = apply_rotary([[1.0, 3.0, 2.0, 4.0]], at, base=16, pairing="halves")
+    np.testing.assert_allclose(turned, [[1, -4, 2, 3]], atol=1e-14)
+
+
+@given(base=bases, pairing=pairings, start=places)
+def test_rotary_equals_loops(base, pairing, start):
+    x, positions = normal(BATCH, NUM_HEADS, LEN, HEAD_DIM), start + normal(LEN)
+    expected = rotated_by_loops(x, positions, base=base, pairing=pairing)
+    result = apply_rotary(x, positions, base=base, pairing=pairing)
+    np.testing.assert_allclose(result, expected, atol=1e-10)
+
+
+def test_positions_count_from_zero_by_default():
+    x = normal(LEN, HEAD_DIM)
+    np.testing.assert_array_equal(apply_rotary(x), apply_rotary(x, range(LEN)))
+    np.testing.assert_array_equal(apply_rotary(x)[0], x[0])
+
+
+@pytest.mark.parametrize("pairing", PAIRINGS)
+@pytest.mark.parametrize("shape", [(), (1,), (LEN,), (NUM_HEADS, 1), (BATCH, 1, LEN)])
+def test_positions_of_any_shape_that_broadcasts(shape, pairing):
+    x, positions = normal(BATCH, NUM_HEADS, LEN, HEAD_DIM), 50 * normal(*shape)
+    expected = rotated_by_loops(x, positions, pairing=pairing)
+    np.testing.assert_allclose(apply_rotary(x, positions, pairing=pairing), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(LEN + 1,), (LEN, 1), (BATCH, LEN), (BATCH, 1, 1, LEN), (0,)])
+def test_positions_that_do_not_fit_are_named(shape):
+    message = rf"positions of shape \({shape[0]},.* must broadcast to \(..., len\) = \(2, 3, 5\)"
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        apply_rotary(normal(BATCH, NUM_HEADS, LEN, HEAD_DIM), np.zeros(shape))
+
+
+@given(m=places, n=places, shift=places, pairing=pairings)
+def test_a_score_depends_on_the_offset_only(m, n, shift, pairing):
+    query, key = normal(1, HEAD_DIM), normal(1, HEAD_DIM, seed=1)
+
+    def score(m, n):
+        turned = (apply_rotary(x, p, pairing=pairing) for x, p in ((query, m), (key, n)))
+        return float(np.vecdot(*turned)[0])
+
+    assert score(m, n) == pytest.approx(score(m + shift, n + shift), abs=1e-10)
+
+
+@given(position=places, pairing=pairings)
+def test_a_rotation_keeps_the_length_of_each_pair_and_is_undone_backwards(position, pairing):
+    x = normal(LEN, HEAD_DIM)
+    turned = apply_rotary(x, position, pairing=pairing)
+    axes = (LEN, 2, -1) if pairing == "halves" else (LEN, -1, 2)
+    norms = [np.linalg.norm(y.reshape(axes), axis=axes.index(2)) for y in (x, turned)]
+    np.testing.assert_allclose(*norms, rtol=1e-13)
+    np.testing.assert_allclose(apply_rotary(turned, -position, pairing=pairing), x, atol=1e-13)
+
+
+def test_the_two_pairings_are_one_permutation_apart():
+    x = normal(LEN, HEAD_DIM)
+    to_halves = np.r_[0:HEAD_DIM:2, 1:HEAD_DIM:2]  # pair j from (2j, 2j+1) to (j, j+7)
+    halves = apply_rotary(x[:, to_halves], pairing="halves")
+    np.testing.assert_array_equal(halves, apply_rotary(x)[:, to_halves])
+
+
+@pytest.mark.parametrize("pairing", PAIRINGS)
+def test_the_layout_in_memory_does_not_matter(pairing):
+    x = normal(BATCH, NUM_HEADS, LEN, HEAD_DIM)
+    expected = apply_rotary(x, pairing=pairing)
+    reverse = x[..., ::-1].copy()[..., ::-1]
+    spread = np.repeat(x, 3, axis=-1)[..., ::3]
+    for same in (np.asfortranarray(x), x.swapaxes(1, 2).copy().swapaxes(1, 2), reverse, spread):
+        before = same.copy()
+        np.testing.assert_array_equal(apply_rotary(same, pairing=pairing), expected)
+        np.testing.assert_array_equal(same, before)
+
+
+@pytest.mark.parametrize("pairing", PAIRINGS)
+@pytest.mark.parametrize(
+    ("dtype", "returned", "tolerance"),
+    [
+        (np.float64, np.float64, 1e-11),
+        (np.float32, np.float32, 5e-7),
+        (np.float16, np.float16, 2e-3),
+        (np.int64, np.float64, 1e-11),
+        (">f4", np.float32, 5e-7),
+    ],
+)
+def test_a_rotation_keeps_the_dtype(dtype, returned, tolerance, pairing):
+    # Far from the start, too: there an angle in single precision would be off by 0.004.
+    x = np.clip((2 * normal(LEN, HEAD_DIM)).round(), -2, 2).astype(dtype)
+    positions = 100_000 + np.arange(LEN)
+    result = apply_rotary(x, positions, pairing=pairing)
+    assert result.dtype == returned
+    exact = rotated_by_loops(x, positions, pairing=pairing)
+    np.testing.assert_allclose(result, exact, atol=2 * tolerance)
+
+
+def test_nothing_is_rotated_to_nothing():
+    assert apply_rotary(np.zeros((BATCH, 0, HEAD_DIM))).shape == (BATCH, 0, HEAD_DIM)
+
+
+@pytest.mark.parametrize("pairing", PAIRINGS)
+def test_infinity_stays_in_its_pair(pairing):
+    x = normal(LEN, HEAD_DIM)
+    x[3, 2] = np.inf
+    result = apply_rotary(x, pairing=pairing)
+    pair = [2, 3] if pairing == "interleaved" else [2, 9]
+    others = np.ones((LEN, HEAD_DIM), bool)
+    others[3, pair] = False
+    assert not np.isfinite(result[3, pair]).any()
+    assert np.isfinite(result[others]).all()
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"x": normal(LEN, 7)}, ValueError, "head_dim must be positive and even, got 7"),
+        ({"x": normal(LEN, 0)}, ValueError, "head_dim must be positive and even, got 0"),
+        ({"x": normal(HEAD_DIM)}, ValueError, "x must have at least 2 axes"),
+        ({"x": normal(LEN, HEAD_DIM) * 1j}, TypeError, "x must hold real numbers"),
+        ({"pairing": "half"}, ValueError, "pairing must be 'interleaved' or 'halves', got 'half'"),
+        ({"base": -2.0}, ValueError, "base must be positive, got -2.0"),
+        ({"positions": [True] * LEN}, TypeError, "positions must hold numbers, got dtype bool"),
+        ({"positions": [1j] * LEN}, TypeError, "positions must hold real numbers, got dtype comp"),
+        ({"positions": [0, 1, 2, 3, np.inf]}, ValueError, "positions must be finite, got .*inf"),
+        ({"positions": np.nan}, ValueError, "positions must be finite, got nan"),
+    ],
+)
+def test_what_cannot_be_rotated_is_named(given, error, message):
+    with pytest.raises(error, match=f"^{message}"):
+        apply_rotary(**{"x": normal(LEN, HEAD_DIM)} | given)
+
+
+# --- ALiBi ----------------------------------------------------------------------------
+
+# Computed by the authors' `get_slopes` (github.com/ofirpress/attention_with_linear_biases,
+# fairseq/models/transformer.py): for 12, those of 8, then every other one of 16.
+ROOT_HALF = 0.7071067811865476
+SLOPES = {
+    1: [1 / 256],
+    2: [1 / 16, 1 / 256],
+    3: [1 / 16, 1 / 256, 1 / 4],
+    6: [1 / 4, 1 / 16, 1 / 64, 1 / 256, 1 / 2, 1 / 8],
+    8: [1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256],
+    12: [1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256]
+    + [ROOT_HALF, ROOT_HALF / 2, ROOT_HALF / 4, ROOT_HALF / 8],
+}
+
+
+@pytest.mark.parametrize("num_heads", SLOPES)
+def test_slopes_are_the_authors_own(num_heads):
+    bias = alibi_bias(num_heads, 1, 2)  # the one query stands at the last of two keys
+    assert bias.dtype == np.float64
+    np.testing.assert_allclose(-bias[:, 0, 0], SLOPES[num_heads], rtol=1e-14)
+    np.testing.assert_array_equal(bias[:, 0, 1], 0)
+
+
+@pytest.mark.parametrize("num_heads", range(1, 41))
+def test_slopes_for_any_number_of_heads(num_heads):
+    expected = [oracles.slope(head, num_heads) for head in range(num_heads)]
+    np.testing.assert_allclose(-alibi_bias(num_heads, 2)[:, 1, 0], expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize(("len_q", "len_k"), [(5, 7), (1, 7), (7, 7), (7, 5), (0, 5), (5, 0)])
+def test_the_last_query_stands_at_the_last_key(len_q, len_k):
+    bias = alibi_bias(3, len_q, len_k)
+    assert bias.shape == (3, len_q, len_k)
+    for head, i, j in np.ndindex(bias.shape):
+        distance = abs((len_k - 1 - j) - (len_q - 1 - i))  # both counted from the end
+        assert bias[head, i, j] == -SLOPES[3][head] * distance
+
+
+def test_as_many_keys_as_queries_by_default():
+    np.testing.assert_array_equal(alibi_bias(3, 5), alibi_bias(3, 5, 5))
+
+
+def test_a_query_alone_has_the_last_row():
+    np.testing.assert_array_equal(alibi_bias(6, 1, 7), alibi_bias(6, 7)[:, -1:])
+
+
+def test_no_zero_of_the_bias_is_negative():
+    assert not np.signbit(alibi_bias(2, 3)[:, range(3), range(3)]).any()
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ((0, 5), ValueError, r"num_heads \(0\) must be at least 1"),
+        ((2, -1), ValueError, "len_q must not be negative, got -1"),
+        ((2, 5, -3), ValueError, "len_k must not be negative, got -3"),
+        ((2.0, 5), TypeError, ".*integer"),
+        ((2, 5.0), TypeError, ".*integer"),
+        ((2, 5, "7"), TypeError, ".*integer"),
+    ],
+)
+def test_sizes_that_make_no_bias_are_named(given, error, message):
+    with pytest.raises(error, match=f"^{message}"):
+        alibi_bias(*given)

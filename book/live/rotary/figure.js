@@ -43,7 +43,7 @@ live("rotary", ({ stage, words, set }) => {
         const angle = Math.atan2(slow.y - y, x - slow.x) * degrees - turned[when](name);
         set({ [name]: Math.round((angle + 900) % 360 - 180) });
       });
-      // A finger on an arrow does not scroll the page; touch-action is for whole pictures only.
+      // A finger on an arrow does not scroll the page; touch-action holds for whole pictures only.
       grip.addEventListener("touchstart", (event) => event.preventDefault());
       picture.append(grips[name + when] = grip);
     }

@@ -25,13 +25,15 @@ const attnbook = {
   effectiveKeys: (weights) =>
     Math.exp(-weights.reduce((sum, w) => sum + (w && w * Math.log(w)), 0)),
 
-  // Interleaved pairs, RoFormer's direction.
-  rotary(x, position, base = 10000) {
-    return x.map((_, i) => {
-      const even = i - (i % 2), angle = position * base ** (-even / x.length);
-      const [a, b] = [x[even], x[even + 1]], [c, s] = [Math.cos(angle), Math.sin(angle)];
-      return i % 2 ? a * s + b * c : a * c - b * s;
-    });
+  // One query or key, in RoFormer's direction: a negative position turns it the other way.
+  rotary(x, position, { base = 10000, pairing = "interleaved" } = {}) {
+    const rotated = [...x], half = x.length / 2;
+    for (let j = 0; j < half; j++) {
+      const [a, b] = pairing === "halves" ? [j, j + half] : [2 * j, 2 * j + 1];
+      const angle = position * base ** (-j / half), c = Math.cos(angle), s = Math.sin(angle);
+      [rotated[a], rotated[b]] = [x[a] * c - x[b] * s, x[a] * s + x[b] * c];
+    }
+    return rotated;
   },
 };
 

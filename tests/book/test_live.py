@@ -8,7 +8,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from attnbook import effective_keys, scaled_dot_product_attention, softmax
+from attnbook import apply_rotary, effective_keys, scaled_dot_product_attention, softmax
 from course.chapters import ROOT
 
 NODE = shutil.which("node") or shutil.which("nodejs")
@@ -62,9 +62,13 @@ def test_effective_keys(rng):
     np.testing.assert_allclose(shown, [effective_keys(row) for row in weights], rtol=1e-12)
 
 
-def test_rotary_turns_each_pair_by_its_position(rng):
-    x, position = rng.standard_normal(8), 37
-    angles = position * 10000.0 ** (-np.arange(4) / 4)
-    pairs = (x[::2] + 1j * x[1::2]) * np.exp(1j * angles)
-    shown = ask(["rotary", list(x), position])[0]
-    np.testing.assert_allclose(np.array(shown[::2]) + 1j * np.array(shown[1::2]), pairs, atol=1e-12)
+@pytest.mark.parametrize("pairing", ["interleaved", "halves"])
+def test_rotary(rng, pairing):
+    for head_dim, position, base in [(2, 37, 10000), (4, -5.25, 100), (14, 0, 3), (22, 1009, 7.5)]:
+        x, options = rng.standard_normal(head_dim), {"base": base, "pairing": pairing}
+        [shown] = ask(["rotary", list(x), position, options])
+        expected = apply_rotary(x[None], [position], **options)
+        np.testing.assert_allclose(shown, expected[0], atol=1e-12)
+    x = rng.standard_normal(6)
+    [shown] = ask(["rotary", list(x), 3])
+    np.testing.assert_allclose(shown, apply_rotary(x[None], [3])[0], atol=1e-12)

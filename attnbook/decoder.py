@@ -442,7 +442,7 @@ class Decoder:
 
         Returns
         -------
-        (len + new,), int: the prompt and the new tokens
+        (len + new,), int, the prompt and the new tokens
 
         Raises
         ------

@@ -262,11 +262,15 @@ class DecoderLayer:
 
 
 class DecoderTrace(NamedTuple):
-    """What a decoder computed on its way: logits, residual stream, every head's weights."""
+    """What a decoder computed: the logits, the residual stream, the weights of every head.
 
-    logits: NDArray[np.floating]  # (..., len, vocab)
-    states: NDArray[np.floating]  # (num_layers + 1, ..., len, d_model)
-    weights: NDArray[np.floating]  # (num_layers, ..., num_heads, len, len)
+    Of shapes (..., len, vocab); (num_layers + 1, ..., len, d_model), what enters each layer and
+    what leaves the last; (num_layers, ..., num_heads, len, len).
+    """
+
+    logits: NDArray[np.floating]
+    states: NDArray[np.floating]
+    weights: NDArray[np.floating]
 
 
 class _Place(NamedTuple):
@@ -400,8 +404,7 @@ class Decoder:
         Returns
         -------
         DecoderTrace
-            Logits (..., len, vocab); states (num_layers + 1, ..., len, d_model), the residual
-            stream that enters each layer and that leaves the last; weights
+            Logits (..., len, vocab), states (num_layers + 1, ..., len, d_model) and weights
             (num_layers, ..., num_heads, len, len)
         """
         x, place = self._begin(tokens, positions, mask)
@@ -439,7 +442,7 @@ class Decoder:
 
         Returns
         -------
-        (len + new,), int: the prompt and the new tokens
+        (len + new,), int, the prompt and the new tokens
 
         Raises
         ------

@@ -686,6 +686,17 @@ def test_a_layer_that_does_not_fit_is_named(changed, error, message):
         dataclasses.replace(random_layer(), **changed)
 
 
+@pytest.mark.parametrize("made", [random_layer(), random_decoder()], ids=["layer", "decoder"])
+def test_what_is_made_stays_as_it_is(made):
+    field = dataclasses.fields(made)[0].name
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(made, field, getattr(made, field))
+    assert made != dataclasses.replace(made)  # equal by identity: arrays have no one truth value
+    assert made in {made}
+    with pytest.raises(TypeError, match="positional"):
+        type(made)(getattr(made, field))
+
+
 @pytest.mark.parametrize("letter", "qkv")
 def test_attention_must_lead_back_to_where_it_came_from(letter):
     attention = dataclasses.replace(

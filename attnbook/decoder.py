@@ -499,7 +499,6 @@ class Decoder:
         if positions is None:
             positions = np.arange(length)
         positions = np.atleast_1d(check_positions(positions, tokens.shape))
-        positions = np.broadcast_to(positions, (*positions.shape[:-1], length))
         may_see = causal_mask(length)
         if mask is not None:
             shape = (*tokens.shape, length)

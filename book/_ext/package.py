@@ -38,6 +38,17 @@ TAUGHT = {  # the section that teaches each name
     "head_projections": "sec-real-heads",
     "multi_head_attention": "sec-w-o",
     "position_table": "sec-bag-of-words",
+    "Alignment": "sec-cross",
+    "romanizer_names": "sec-cross",
+    "romanizer_alignment": "sec-cross",
+    "GRU": "sec-trained-state",
+    "WordReader": "sec-trained-state",
+    "ByLength": "sec-trained-state",
+    "g2p": "sec-trained-state",
+    "g2p_sample": "sec-trained-state",
+    "g2p_joined": "sec-trained-state",
+    "g2p_by_length": "sec-trained-state",
+    "g2p_pronunciations": "sec-trained-state",
 }
 
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from attnbook import exercises
+from attnbook import apply_rotary, exercises, split_heads
 from attnbook.exercises import WrongAnswer, check, examining, symptoms
 from attnbook.exercises import exercise as exercise_
 from course.bank import CLASSES
@@ -246,7 +246,8 @@ def test_the_inputs_are_the_same_each_time(name):
     for first, second in zip(cases_of(name), cases_of(name), strict=True):
         for argument, given in first.items():
             if callable(given):  # compare what the two functions give
-                given, second[argument] = given(first["x"]), second[argument](first["x"])
+                asked = [first["x"]] if "x" in first else [0, first["length"] - 1]
+                given, second[argument] = given(*asked), second[argument](*asked)
             np.testing.assert_array_equal(second[argument], given)
 
 
@@ -569,6 +570,113 @@ def test_the_encodings_of_a_sequence_leave_one_matrix_that_reverses_it():
         np.testing.assert_allclose(encoding @ reversal.T, encoding[::-1], atol=1e-9)
         moved = EXERCISES["rotation"].reference(case["length"] - 1, case["d_model"], case["base"])
         assert not np.allclose(reversal, moved, atol=0.1)
+
+
+# The inputs of the chapter Rotate queries and keys: modern positions
+
+
+def test_rotary_inputs_have_positions_that_nothing_guesses():
+    cases = [tuple(c.values()) for c in cases_of("rotary")]
+    (x, positions, base), *_ = cases
+    assert x.shape[0] == x.shape[1] != x.shape[2]  # a rotation along the batch is no error
+    assert not np.array_equal(positions, np.arange(5))
+    assert len(set(positions)) == 5
+    assert base != 10000
+    assert {type(base) for *_, base in cases} == {int, float}
+    assert {x.ndim for x, *_ in cases} == {2, 3, 4}
+    assert {x.dtype.kind for x, *_ in cases} == {"f", "i"}
+    assert min(p.min() for _, p, _ in cases) < 0
+    assert any((p % 1).any() for _, p, _ in cases)
+    assert any(x.shape[-1] == 2 for x, *_ in cases)
+    assert any(x.shape[-2] == 1 for x, *_ in cases)
+    # Far out an angle in float32 is off by more than the tolerance, in float64 by far less.
+    x, positions, base = cases[-1]
+    assert len(positions) > 5000 < positions.max()
+    angle = positions[-1] * base ** (-2 / x.shape[-1])
+    assert abs(np.float32(angle) - angle) > 1e-3
+
+
+def test_columns_to_interleave_are_none_that_another_order_hits():
+    cases = [(c["w"], c["num_heads"]) for c in cases_of("interleave")]
+    w, num_heads = cases[0]
+    assert w.shape[0] == w.shape[1]  # so that rows for columns are no error
+    assert num_heads % 2 == 0  # nor the number of heads for their size
+    # In heads of four the permutation is its own inverse.
+    assert all(len(w.T) // heads not in (4, num_heads) for w, heads in cases)
+    assert any(len(w.T) // heads == 2 for w, heads in cases)
+    assert any(heads == 1 for _, heads in cases)
+    assert {w.ndim for w, _ in cases} == {1, 2}
+    assert all(len(np.unique(w)) == w.size for w, _ in cases)
+
+
+def test_interleaved_columns_give_the_scores_that_halves_gave():
+    """What the statement promises of the one array that is accepted."""
+    rng, interleave = np.random.default_rng(3), EXERCISES["interleave"].reference
+    x, w_q, w_k = rng.standard_normal((7, 13)), *rng.standard_normal((2, 13, 3 * 10))
+
+    def scores(w_q, w_k, pairing):
+        query, key = (apply_rotary(split_heads(x @ w, 3), pairing=pairing) for w in (w_q, w_k))
+        return query @ key.swapaxes(-1, -2)
+
+    halves = scores(w_q, w_k, "halves")
+    permuted = scores(interleave(w_q, 3), interleave(w_k, 3), "interleaved")
+    np.testing.assert_allclose(permuted, halves, atol=1e-12)
+    assert np.abs(scores(w_q, w_k, "interleaved") - halves).max() > 1  # as they were
+
+
+def test_biases_are_of_powers_of_two_and_of_fewer_queries_first():
+    cases = [tuple(c.values()) for c in cases_of("alibi")]
+    assert all(num_heads.bit_count() == 1 for num_heads, *_ in cases)
+    assert all(len_q <= len_k for _, len_q, len_k in cases)
+    (num_heads, len_q, len_k), *_ = cases
+    assert 1 < len_q < len_k
+    assert num_heads not in (1, 8, len_q, len_k)
+    assert any(len_q == len_k for _, len_q, len_k in cases)
+    assert {1} < {len_q for _, len_q, _ in cases}
+    assert 8 in {num_heads for num_heads, *_ in cases}
+    assert 1 in {num_heads for num_heads, *_ in cases}
+    assert max(len_k for *_, len_k in cases) > 5000
+
+
+def test_padding_is_on_the_left_and_of_every_kind():
+    cases = [tuple(c.values()) for c in cases_of("next-positions")]
+    for real, _ in cases:
+        assert real.dtype == bool
+        assert (real[:, 1:] >= real[:, :-1]).all()
+    real, num_new = cases[0]
+    assert len(real) == real.shape[1] != num_new > 1  # a count along the batch is no error
+    counts = real.sum(axis=1)
+    assert 0 < counts.min() < counts.max() < real.shape[1]
+    assert not np.array_equal(counts, real.sum(axis=0))
+    assert counts[0] not in (counts.min(), counts.max())
+    assert any(real.all() for real, _ in cases)
+    assert any((~real).all(axis=1).any() for real, _ in cases)
+    assert any(num_new == 1 == len(real) for real, num_new in cases)
+    assert max(real.shape[1] for real, _ in cases) > 5000
+
+
+def test_scores_are_of_the_offset_alone_or_far_from_it():
+    spread, size, neighbours, truth = {}, {}, {}, {}
+    for given, hint in EXERCISES["offset-only"].cases(np.random.default_rng(0)):
+        score, length = given.values()
+        table = np.array([[score(m, n) for n in range(length)] for m in range(length)])
+        by_offset = [np.diagonal(table, k) for k in range(1 - length, length)]
+        size[hint] = np.abs(table).max() or 1
+        spread[hint] = max(map(np.ptp, by_offset)) / size[hint]
+        gaps = np.abs(table[1:, 1:] - table[:-1, :-1])
+        neighbours[hint] = gaps.max(initial=0) / size[hint]
+        truth[hint] = EXERCISES["offset-only"].reference(score, length)
+        for outside in ((-1, 0), (0, -1), (length, 0), (0, length)):
+            with pytest.raises(IndexError):
+                score(*outside)
+    for hint, relative in spread.items():
+        assert (relative < 1e-12) if truth[hint] else (relative > 1e-8), hint  # 1e-9 is between
+    assert 7 <= sum(truth.values()) <= len(truth) - 7
+    assert neighbours["drift"] < 1e-9 < spread["drift"]
+    assert spread["slightly"] < 1e-6  # what np.isclose overlooks
+    assert spread["small"] * size["small"] < 1e-9 < spread["small"]  # nor atol, nor an absolute one
+    assert spread["large"] * size["large"] > 1e-9
+    assert spread["rotary"] > 0  # so that == is wrong
 
 
 # The known mistakes: each is wrong, and told apart from the others; the catalogues of hints

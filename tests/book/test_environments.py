@@ -26,7 +26,10 @@ FILES = [name for names in ENVIRONMENTS.values() for name in names]
 EXTENSIONS = list((ROOT / "book/_ext").glob("*.py"))
 ASIDE = {"pip", "setuptools", "attnbook"}  # the first two come with Python
 BY_HAND = {
+    "tools/extract_g2p.py",
     "tools/extract_pretrained.py",
+    "tools/extract_romanizer.py",
+    "tools/extract_smollm2.py",
     "tests/package/golden/make_golden.py",
 }  # say what they need
 

@@ -154,6 +154,22 @@ def look_at_a_trained_model() -> None:
     recorded = pretrained.recorded_weights(sentence)[3, 1]
     print(np.abs(attention.weights - recorded).max(), recorded[where], pretrained.position_table())
     print(pretrained.multi_head_attention(3)(states).output.shape)
+    found = pretrained.romanizer_alignment(pretrained.romanizer_names()[0])
+    print(found.letters[found.weights[0].argmax()], found.output[0], found.inverted)
+    reader = pretrained.g2p()
+    assert_type(reader, pretrained.WordReader)
+    words = [pretrained.g2p_sample()[0], *pretrained.g2p_joined()[0]]
+    said = reader.decode(reader.encode(words))
+    print(said[0] in pretrained.g2p_pronunciations(words[0]), reader("ball")[0])
+    print(pretrained.g2p_by_length().right.sum())
+    repeated = pretrained.smollm2_sentences()[3]
+    x = rms_norm(pretrained.smollm2_hidden_states(repeated, 18), pretrained.smollm2_norm(18))
+    queries = pretrained.smollm2_attention(18).queries(x)
+    print(apply_rotary(queries, base=pretrained.SMOLLM2_ROPE_BASE).shape)
+    print(x @ pretrained.smollm2_head(18, 6).w_q == queries[6])
+    induction = pretrained.smollm2_recorded_weights(repeated, 18)[6]
+    print(pretrained.smollm2_tokens(repeated)[induction[20].argmax()])
+    print(pretrained.smollm2_head_table("previous").max())
 
 
 def draw() -> Axes:

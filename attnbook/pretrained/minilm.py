@@ -1,26 +1,18 @@
-"""Slices of a trained model, so that a heatmap can show what a real head does.
-
-The model is all-MiniLM-L6-v2 :cite:p:`reimers2019`, a small BERT: 6 layers of 12 heads,
-d_model 384, head_dim 32. Here are layer 3 whole, two single heads, and what the model recorded
-on six sentences. Layers and heads are counted from 0. The numbers are stored in float16 and
-returned in float64; ``data/minilm.README.md`` says where they come from, under which licence.
-"""
+"""Slices of all-MiniLM-L6-v2: a layer, two more heads, and what it recorded on six sentences."""
 
 from __future__ import annotations
 
-import functools
-import json
-from importlib import resources
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attnbook.layers import MultiHeadAttention
+from attnbook.pretrained._data import arrays, facts, is_one_of
 
 
 class HeadProjections(NamedTuple):
-    """Projections of one head, applied as ``x @ w_q + b_q``: (384, 32) and (32,)."""
+    """Projections of one head, ``x @ w_q + b_q``: (d_model, head_dim) and (head_dim,)."""
 
     w_q: NDArray[np.float64]
     b_q: NDArray[np.float64]
@@ -42,7 +34,7 @@ def sentences() -> tuple[str, ...]:
     >>> sentences()[0]
     "The animal didn't cross the street because it was too tired."
     """
-    return tuple(_facts()["sentences"])
+    return tuple(_sentences())
 
 
 def tokens(sentence: str) -> tuple[str, ...]:
@@ -66,7 +58,7 @@ def tokens(sentence: str) -> tuple[str, ...]:
     >>> tokens(sentences()[4])[:5]
     ('[CLS]', 'words', 'gain', 'their', 'meaning')
     """
-    return tuple(_facts()["sentences"][sentences()[_number(sentence)]])
+    return tuple(_sentences()[sentences()[_number(sentence)]])
 
 
 def hidden_states(sentence: str, layer: int) -> NDArray[np.float64]:
@@ -93,7 +85,7 @@ def hidden_states(sentence: str, layer: int) -> NDArray[np.float64]:
     (16, 384)
     """
     number = _number(sentence)
-    if not _is(layer, 0, 1, 3):
+    if not is_one_of(layer, 0, 1, 3):
         raise ValueError(f"layer ({layer}) must be 0, 1 or 3: the others are not shipped")
     return _stored(f"sentence{number}.layer{layer}")
 
@@ -145,11 +137,11 @@ def head_projections(layer: int, head: int) -> HeadProjections:
     >>> head_projections(layer=3, head=1).w_q.shape
     (384, 32)
     """
-    if (_is(layer, 0) and _is(head, 2)) or (_is(layer, 1) and _is(head, 8)):
+    if (is_one_of(layer, 0) and is_one_of(head, 2)) or (is_one_of(layer, 1) and is_one_of(head, 8)):
         return HeadProjections(
             *(_stored(f"layer{layer}.head{head}.{name}") for name in HeadProjections._fields)
         )
-    if not (_is(layer, 3) and _is(head, *range(12))):
+    if not (is_one_of(layer, 3) and is_one_of(head, *range(12))):
         raise ValueError(
             f"head ({head}) of layer ({layer}) is not shipped; there are head 2 of layer 0, "
             "head 8 of layer 1, and heads 0 to 11 of layer 3"
@@ -184,7 +176,7 @@ def multi_head_attention(layer: int) -> MultiHeadAttention:
     >>> layer(x).weights.shape
     (12, 16, 16)
     """
-    if not _is(layer, 3):
+    if not is_one_of(layer, 3):
         raise ValueError(f"layer ({layer}) must be 3, the one that is shipped whole")
     return MultiHeadAttention(
         num_heads=12,
@@ -214,30 +206,15 @@ def position_table() -> NDArray[np.float64]:
     return _stored("positions")
 
 
-@functools.cache
-def _facts() -> dict[str, Any]:
-    text = resources.files("attnbook").joinpath("data/minilm.json").read_text(encoding="utf-8")
-    facts = json.loads(text)
-    return {**facts, "sentences": {each["text"]: each["tokens"] for each in facts["sentences"]}}
-
-
-@functools.cache
-def _halves() -> dict[str, NDArray[np.float16]]:
-    with resources.files("attnbook").joinpath("data/minilm.npz").open("rb") as file:
-        return dict(np.load(file))
+def _sentences() -> dict[str, list[str]]:
+    return {each["text"]: each["tokens"] for each in facts("minilm")["sentences"]}
 
 
 def _stored(name: str) -> NDArray[np.float64]:
-    return _halves()[name].astype(np.float64)  # a copy: nobody can change what is stored
+    return arrays("minilm")[name].astype(np.float64)  # a copy: nobody can change what is stored
 
 
 def _number(sentence: str) -> int:
     if sentence not in sentences():
         raise ValueError(f"sentence must be one of sentences(), got {sentence!r}")
     return sentences().index(sentence)
-
-
-def _is(number: int, *allowed: int) -> bool:
-    # True and 3.0 equal 1 and 3, but they would name no array.
-    whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
-    return whole and number in allowed

@@ -1,0 +1,80 @@
+"""Small trained models and slices of larger ones, so that a figure shows what was learned.
+
+*all-MiniLM-L6-v2* :cite:p:`reimers2019` is a small BERT: 6 layers of 12 heads, d_model 384,
+head_dim 32. Here are layer 3 whole, two single heads, and what the model recorded on six
+sentences. *SmolLM2-135M-Instruct* :cite:p:`allal2025` is a chat model of Llama's kind: 30 causal
+layers of 9 query heads on 3 heads of keys and values, d_model 576, head_dim 64. Here are layer 18
+whole, which has an induction head (6) and a sink (8), a previous-token head (0 of layer 16), and
+what the model recorded on four sentences. Layers and heads are counted from 0.
+
+*arabic-name-romanizer* writes Arabic names in Latin letters, by cross-attention; here is what it
+computed on ten. *g2p-en* reads English words aloud through one state, without attention; here it
+is whole, with words to try it on.
+
+Numbers are returned in float64. Beside the files in ``attnbook/data`` a README for each model
+says what they are, where they come from, and under which licence.
+"""
+
+from attnbook.pretrained.minilm import (
+    HeadProjections,
+    head_projections,
+    hidden_states,
+    multi_head_attention,
+    position_table,
+    recorded_weights,
+    sentences,
+    tokens,
+)
+from attnbook.pretrained.romanizer import Alignment, romanizer_alignment, romanizer_names
+from attnbook.pretrained.smollm2 import (
+    SMOLLM2_ROPE_BASE,
+    smollm2_attention,
+    smollm2_head,
+    smollm2_head_table,
+    smollm2_hidden_states,
+    smollm2_norm,
+    smollm2_recorded_weights,
+    smollm2_sentences,
+    smollm2_tokens,
+)
+from attnbook.pretrained.word_reader import (
+    GRU,
+    ByLength,
+    WordReader,
+    g2p,
+    g2p_by_length,
+    g2p_joined,
+    g2p_pronunciations,
+    g2p_sample,
+)
+
+__all__ = [
+    "GRU",
+    "SMOLLM2_ROPE_BASE",
+    "Alignment",
+    "ByLength",
+    "HeadProjections",
+    "WordReader",
+    "g2p",
+    "g2p_by_length",
+    "g2p_joined",
+    "g2p_pronunciations",
+    "g2p_sample",
+    "head_projections",
+    "hidden_states",
+    "multi_head_attention",
+    "position_table",
+    "recorded_weights",
+    "romanizer_alignment",
+    "romanizer_names",
+    "sentences",
+    "smollm2_attention",
+    "smollm2_head",
+    "smollm2_head_table",
+    "smollm2_hidden_states",
+    "smollm2_norm",
+    "smollm2_recorded_weights",
+    "smollm2_sentences",
+    "smollm2_tokens",
+    "tokens",
+]

@@ -1,0 +1,86 @@
+"""Cross-attention of a trained romanizer of Arabic names: where each letter it writes looks.
+
+It is the model of the package arabic-name-romanizer: a recurrent encoder reads the letters, a
+recurrent decoder writes others, and each of its states asks the encoder's by Luong's *general*
+score :cite:p:`luong2015`. Recorded for ten names, in float16.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attnbook.pretrained._data import arrays, facts
+
+
+class Alignment(NamedTuple):
+    """What the romanizer computed on a name: weights are softmax(queries w_score statesᵀ).
+
+    ``letters`` (len_k) are read, from ``country`` and ``role``, unknown here, to ``end``;
+    ``output`` (len_q) is written. ``states`` is (len_k, 256), ``queries`` (len_q, 256), ``w_score``
+    (256, 256), ``weights`` (len_q, len_k). ``inverted`` is what it answers if its mask is
+    inverted wherever it is used, ``inverted_attention`` if only in the attention.
+    """
+
+    letters: tuple[str, ...]
+    output: tuple[str, ...]
+    states: NDArray[np.float64]
+    queries: NDArray[np.float64]
+    w_score: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    inverted: str
+    inverted_attention: str
+
+
+def romanizer_names() -> tuple[str, ...]:
+    """List the ten names that the romanizer was run on.
+
+    Returns
+    -------
+    tuple of str, in Arabic
+
+    Examples
+    --------
+    >>> romanizer_names()[0]
+    'محمد'
+    """
+    return tuple(facts("romanizer")["names"])
+
+
+def romanizer_alignment(name: str) -> Alignment:
+    """Return letters in and out of a name, and the attention between them.
+
+    Parameters
+    ----------
+    name : str, one of ``romanizer_names()``
+
+    Returns
+    -------
+    Alignment
+
+    Raises
+    ------
+    ValueError
+        If the romanizer was not run on this name.
+
+    Examples
+    --------
+    >>> romanizer_alignment("محمد").output
+    ('M', 'o', 'h', 'a', 'm', 'e', 'd', 'end')
+    """
+    if name not in romanizer_names():
+        raise ValueError(f"name must be one of romanizer_names(), got {name!r}")
+    about, number = facts("romanizer")["names"][name], romanizer_names().index(name)
+    stored = {each: array.astype(np.float64) for each, array in arrays("romanizer").items()}
+    return Alignment(
+        tuple(about["symbols"]),
+        (*about["answer"], "end"),
+        stored[f"name{number}.states"],
+        stored[f"name{number}.queries"],
+        stored["w_score"],
+        stored[f"name{number}.weights"],
+        about["inverted"],
+        about["inverted_attention"],
+    )

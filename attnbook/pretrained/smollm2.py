@@ -1,0 +1,264 @@
+"""Slices of SmolLM2-135M-Instruct, a causal decoder with rotary positions and grouped heads.
+
+Layers and heads are counted from 0; query head h uses key and value head ``h // 3``. Queries and
+keys rotate in interleaved pairs, ``apply_rotary(x, base=SMOLLM2_ROPE_BASE)``, after the
+projections. The projections are the model's own numbers, of 4 bits; what it recorded is rounded
+to float16.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attnbook.layers import MultiHeadAttention
+from attnbook.pretrained._data import arrays, facts, is_one_of
+from attnbook.pretrained.minilm import HeadProjections
+
+SMOLLM2_ROPE_BASE = 100_000.0
+
+
+def smollm2_sentences() -> tuple[str, ...]:
+    """List the four sentences that SmolLM2 was run on; the last repeats a phrase.
+
+    Returns
+    -------
+    tuple of str
+
+    Examples
+    --------
+    >>> smollm2_sentences()[0]
+    "The animal didn't cross the street because it was too tired."
+    """
+    return tuple(_sentences())
+
+
+def smollm2_tokens(sentence: str) -> tuple[str, ...]:
+    """List the tokens of a sentence as SmolLM2 reads them; no special token stands before them.
+
+    Parameters
+    ----------
+    sentence : str, one of ``smollm2_sentences()``
+
+    Returns
+    -------
+    tuple of str, together the sentence: a space belongs to the word behind it
+
+    Raises
+    ------
+    ValueError
+        If the model was not run on this sentence.
+
+    Examples
+    --------
+    >>> smollm2_tokens(smollm2_sentences()[0])[:5]
+    ('The', ' animal', ' didn', "'t", ' cross')
+    """
+    return tuple(_sentences()[smollm2_sentences()[_number(sentence)]])
+
+
+def smollm2_hidden_states(sentence: str, layer: int) -> NDArray[np.float64]:
+    """Return the residual stream that enters a layer, before the layer's norm.
+
+    ``rms_norm(states, smollm2_norm(layer))`` is what the projections apply to.
+
+    Parameters
+    ----------
+    sentence : str, one of ``smollm2_sentences()``
+    layer : int
+        16 or 18.
+
+    Returns
+    -------
+    (len, 576)
+
+    Raises
+    ------
+    ValueError
+        If they are not recorded for this sentence or layer.
+
+    Examples
+    --------
+    >>> smollm2_hidden_states(smollm2_sentences()[0], layer=18).shape
+    (13, 576)
+    """
+    return _floats(f"sentence{_number(sentence)}.layer{_recorded(layer)}")
+
+
+def smollm2_recorded_weights(sentence: str, layer: int) -> NDArray[np.float64]:
+    """Return the attention weights of a layer's 9 heads, as the whole model computed them.
+
+    Parameters
+    ----------
+    sentence : str, one of ``smollm2_sentences()``
+    layer : int
+        16 or 18.
+
+    Returns
+    -------
+    (9, len, len): head, query, key
+
+    Raises
+    ------
+    ValueError
+        If they are not recorded for this sentence or layer.
+
+    Examples
+    --------
+    >>> smollm2_recorded_weights(smollm2_sentences()[0], layer=18)[8, 1:, 0].min().round(2)
+    np.float64(1.0)
+    """
+    return _floats(f"sentence{_number(sentence)}.weights{_recorded(layer)}")
+
+
+def smollm2_head_table(name: str) -> NDArray[np.float64]:
+    """Return the mean weight that each of SmolLM2's 270 heads puts on one kind of key.
+
+    Parameters
+    ----------
+    name : str
+        "first" or "previous", the first token or the one before, over all queries from the
+        third token on of the four sentences; "induction", where the last two tokens have stood
+        side by side earlier, on the token that came next then (six queries of the last sentence).
+
+    Returns
+    -------
+    (30, 9): layer, head
+
+    Raises
+    ------
+    ValueError
+        If there is no table of this name.
+
+    Examples
+    --------
+    >>> np.unravel_index(smollm2_head_table("first").argmax(), (30, 9))
+    (np.int64(18), np.int64(8))
+    """
+    if name not in ("first", "previous", "induction"):
+        raise ValueError(f'name must be "first", "previous" or "induction", got {name!r}')
+    return _floats(f"heads.{name}")
+
+
+def smollm2_norm(layer: int) -> NDArray[np.float64]:
+    """Return the gain of the RMS norm before a layer's attention.
+
+    Parameters
+    ----------
+    layer : int
+        16 or 18.
+
+    Returns
+    -------
+    (576,)
+
+    Raises
+    ------
+    ValueError
+        If this layer is not shipped.
+
+    Examples
+    --------
+    >>> smollm2_norm(18).shape
+    (576,)
+    """
+    return _floats(f"layer{_recorded(layer)}.norm")
+
+
+def smollm2_attention(layer: int) -> MultiHeadAttention:
+    """Return the attention of a whole layer: 9 heads on 3 heads of keys and values.
+
+    Called as it is, it attends without positions and without a causal mask.
+
+    Parameters
+    ----------
+    layer : int
+        18, the one layer that is shipped whole.
+
+    Returns
+    -------
+    MultiHeadAttention
+
+    Raises
+    ------
+    ValueError
+        If this layer is not shipped.
+
+    Examples
+    --------
+    >>> layer = smollm2_attention(18)
+    >>> layer.w_q.shape, layer.w_k.shape
+    ((576, 576), (576, 192))
+    """
+    if not is_one_of(layer, 18):
+        raise ValueError(f"layer ({layer}) must be 18, the one that is shipped whole")
+    return MultiHeadAttention(
+        num_heads=9,
+        num_kv_heads=3,
+        **{f"w_{letter}": _matrix(f"layer18.w_{letter}") for letter in "qkvo"},
+    )
+
+
+def smollm2_head(layer: int, head: int) -> HeadProjections:
+    """Return the query, key and value projections of one head; its biases are zero.
+
+    Parameters
+    ----------
+    layer, head : int
+        16 and 0, or 18 and any head from 0 to 8.
+
+    Returns
+    -------
+    HeadProjections
+
+    Raises
+    ------
+    ValueError
+        If this head is not shipped.
+
+    Examples
+    --------
+    >>> smollm2_head(layer=16, head=0).w_q.shape
+    (576, 64)
+    """
+    if is_one_of(layer, 16) and is_one_of(head, 0):
+        place, query, shared = "layer16.head0", 0, 0
+    elif is_one_of(layer, 18) and is_one_of(head, *range(9)):
+        place, query, shared = "layer18", head, head // 3
+    else:
+        raise ValueError(
+            f"head ({head}) of layer ({layer}) is not shipped; there are head 0 of layer 16 "
+            "and heads 0 to 8 of layer 18"
+        )
+    w_q, w_k, w_v = (
+        _matrix(f"{place}.w_{letter}")[:, 64 * which : 64 * (which + 1)]
+        for letter, which in (("q", query), ("k", shared), ("v", shared))
+    )
+    return HeadProjections(w_q, np.zeros(64), w_k, np.zeros(64), w_v, np.zeros(64))
+
+
+def _sentences() -> dict[str, list[str]]:
+    return {each["text"]: each["tokens"] for each in facts("smollm2")["sentences"]}
+
+
+def _floats(name: str) -> NDArray[np.float64]:
+    return arrays("smollm2")[name].astype(np.float64)  # a copy: nobody can change what is stored
+
+
+def _matrix(name: str) -> NDArray[np.float64]:
+    """Make numbers of 4-bit codes: 32 neighbours of a column share a scale and a least value."""
+    codes, scale, least = (_floats(f"{name}.{part}") for part in ("codes", "scale", "least"))
+    blocks = codes * scale[..., None] + least[..., None]  # (columns, rows / 32, 32)
+    return blocks.reshape(len(blocks), -1).T
+
+
+def _number(sentence: str) -> int:
+    if sentence not in smollm2_sentences():
+        raise ValueError(f"sentence must be one of smollm2_sentences(), got {sentence!r}")
+    return smollm2_sentences().index(sentence)
+
+
+def _recorded(layer: int) -> int:
+    if not is_one_of(layer, 16, 18):
+        raise ValueError(f"layer ({layer}) must be 16 or 18: the others are not shipped")
+    return layer

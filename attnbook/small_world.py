@@ -26,7 +26,7 @@ PLACES = (
 _OTHERS = "is in the with gives to goes because has it he she happy sad who where what colour ? ."
 WORDS = (START, END, *PEOPLE, *THINGS, *COLOURS, *PLACES, *_OTHERS.split())
 
-REACH = 100
+REACH = 100  # how far back, in words, the sentence may begin that decides a question
 _QUESTION, _EVENT = 9, 17  # tokens of the longest question with its answer, of the longest event
 
 
@@ -61,17 +61,15 @@ def story(
     ask: float = 0.0,
     final: int = 4,
 ) -> Story:
-    """Tell a story that ends in questions.
-
-    A fact is asked about at most once, and at most about ``REACH`` tokens after it was told.
+    """Tell a story that ends in questions; none is asked twice.
 
     Parameters
     ----------
-    rng : numpy.random.Generator, the only source of chance
+    rng : numpy.random.Generator
     length : int, the most words
-    people, things : (int, int), the fewest and the most, drawn evenly
+    people, things : (int, int), the fewest and the most
     ask : float, the probability of a question after a sentence
-    final : int, how many questions stand at the end; if there is room, a few more
+    final : int, the questions at the end, where room may give a few more
 
     Returns
     -------
@@ -86,10 +84,8 @@ def story(
     --------
     >>> rng = np.random.default_rng(5)
     >>> words, questions = story(rng, length=30, people=(1, 1), things=(1, 1), final=1)
-    >>> print(*words)
-    <start> Zoe is in the barn . the book is with Zoe . where is Zoe ? in the barn . <end>
-    >>> questions
-    (Question(kind='place', position=19, answer='barn', distance=18),)
+    >>> print(*words, questions[0].kind, questions[0].distance)
+    <start> Zoe is in the barn . the book is with Zoe . where is Zoe ? in the barn . <end> place 18
     """
     room = length - _QUESTION * final - 1
     if room < 1 + 6 * people[1] + 11 * things[1]:

@@ -11,8 +11,12 @@ what the model recorded on four sentences. Layers and heads are counted from 0.
 computed on ten. *g2p-en* reads English words aloud through one state, without attention; here it
 is whole, with words to try it on.
 
-Numbers are returned in float64. Beside the files in ``attnbook/data`` a README for each model
-says what they are, where they come from, and under which licence.
+The *storyteller* is this project's own: a decoder that tells stories of a small world and answers
+questions about them, with three twins that know positions in other ways.
+
+Numbers are returned in float64, the storyteller's in float32. Beside the files in
+``attnbook/data`` a README for each model says what they are, where they come from, and under
+which licence.
 """
 
 from attnbook.pretrained.minilm import (
@@ -37,6 +41,14 @@ from attnbook.pretrained.smollm2 import (
     smollm2_sentences,
     smollm2_tokens,
 )
+from attnbook.pretrained.storyteller import (
+    Scheme,
+    StorytellerRecord,
+    WordTokenizer,
+    storyteller,
+    storyteller_record,
+    storyteller_twin,
+)
 from attnbook.pretrained.word_reader import (
     GRU,
     ByLength,
@@ -54,7 +66,10 @@ __all__ = [
     "Alignment",
     "ByLength",
     "HeadProjections",
+    "Scheme",
+    "StorytellerRecord",
     "WordReader",
+    "WordTokenizer",
     "g2p",
     "g2p_by_length",
     "g2p_joined",
@@ -76,5 +91,8 @@ __all__ = [
     "smollm2_recorded_weights",
     "smollm2_sentences",
     "smollm2_tokens",
+    "storyteller",
+    "storyteller_record",
+    "storyteller_twin",
     "tokens",
 ]

@@ -1,0 +1,167 @@
+"""The storyteller: a decoder trained by this project on the stories of ``attnbook.small_world``.
+
+It has 4 layers, 4 query heads on 2 heads of keys and values, d_model 64 and a vocabulary of 60
+words; rotary positions. Its three twins have other positions and the same numbers of everything
+else: parameters at the start, stories, steps. All were trained on up to 128 tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attnbook.decoder import Decoder, DecoderLayer
+from attnbook.layers import MultiHeadAttention
+from attnbook.pretrained._data import arrays, facts
+from attnbook.small_world import WORDS
+
+Scheme = Literal["rotary", "sinusoidal", "alibi", "none"]
+
+
+@dataclass(frozen=True)
+class WordTokenizer:
+    """A vocabulary of whole words: a word's token is its index.
+
+    Examples
+    --------
+    >>> tokenizer = WordTokenizer(("Tom", "runs", "."))
+    >>> tokenizer.encode("Tom runs .")
+    [0, 1, 2]
+    >>> tokenizer.decode([0, 2])
+    'Tom .'
+    """
+
+    words: tuple[str, ...]
+
+    def encode(self, text: str) -> list[int]:
+        """Return the token of each word; words and full stops stand apart, by spaces."""
+        unknown = [word for word in text.split() if word not in self.words]
+        if unknown:
+            raise ValueError(f"text must be of the vocabulary's words, got {unknown[0]!r}")
+        return [self.words.index(word) for word in text.split()]
+
+    def decode(self, ids: Sequence[int] | NDArray[np.integer]) -> str:
+        """Return the words of the tokens, with a space between them."""
+        return " ".join(self.words[number] for number in ids)
+
+
+class StorytellerRecord(NamedTuple):
+    """How a storyteller was trained, and what it does with stories four times as long.
+
+    ``steps`` (n,); ``loss``, ``right`` (n,): nats a word, and share of the answers right, on 100
+    whole stories never trained on; ``pairs`` (n,): share right in bare lists (*kite Tom ball Ann
+    kite Tom*). ``long_loss`` (16,), ``long_right`` (8,): the same by position, in steps of 32 and
+    of 64 words, on 64 stories of up to 512.
+    """
+
+    steps: NDArray[np.intp]
+    loss: NDArray[np.float64]
+    right: NDArray[np.float64]
+    pairs: NDArray[np.float64]
+    long_loss: NDArray[np.float64]
+    long_right: NDArray[np.float64]
+
+
+def storyteller() -> Decoder:
+    """Return the storyteller, with its vocabulary as ``tokenizer``.
+
+    Returns
+    -------
+    Decoder, in float32
+
+    Examples
+    --------
+    >>> model = storyteller()
+    >>> story = model.tokenizer.encode("<start> the kite is with Ann . who has the kite ?")
+    >>> model.tokenizer.decode(model.generate(story, 2)[-2:])
+    'Ann .'
+    """
+    return storyteller_twin("rotary")
+
+
+def storyteller_twin(positions: Scheme) -> Decoder:
+    """Return the storyteller that was trained with other positions.
+
+    Parameters
+    ----------
+    positions : "rotary" (the storyteller itself), "sinusoidal", "alibi" or "none"
+
+    Returns
+    -------
+    Decoder, in float32
+
+    Raises
+    ------
+    ValueError
+        If the positions are others.
+
+    Examples
+    --------
+    >>> storyteller_twin("alibi").positions
+    'alibi'
+    """
+    _check(positions)
+    own = _parameters("storyteller" if positions == "rotary" else f"storyteller_{positions}")
+    layers = []
+    for number in range(4):
+        layer = {
+            name.partition(".")[2]: array
+            for name, array in own.items()
+            if name.startswith(f"layer{number}.")
+        }
+        projections = {name: layer.pop(name) for name in ("w_q", "w_k", "w_v", "w_o")}
+        attention = MultiHeadAttention(num_heads=4, num_kv_heads=2, **projections)
+        layers.append(DecoderLayer(attention=attention, **layer))
+    return Decoder(
+        embedding=own["embedding"],
+        layers=tuple(layers),
+        final_norm=own["final_norm"],
+        positions=positions,
+        tokenizer=WordTokenizer(WORDS),
+    )
+
+
+def storyteller_record(positions: Scheme = "rotary") -> StorytellerRecord:
+    """Return what was recorded while a storyteller was trained, and after.
+
+    Parameters
+    ----------
+    positions : as for ``storyteller_twin``
+
+    Returns
+    -------
+    StorytellerRecord
+
+    Raises
+    ------
+    ValueError
+        If the positions are others.
+
+    Examples
+    --------
+    >>> storyteller_record().steps[:3]
+    array([ 50, 100, 150])
+    """
+    _check(positions)
+    recorded = facts("storyteller")["records"][positions]
+    return StorytellerRecord(*(np.array(recorded[name]) for name in StorytellerRecord._fields))
+
+
+def _check(positions: str) -> None:
+    schemes = tuple(facts("storyteller")["records"])
+    if positions not in schemes:
+        raise ValueError(f"positions must be one of {schemes}, got {positions!r}")
+
+
+def _parameters(name: str) -> dict[str, NDArray[np.float32]]:
+    """Return a model's parameters, those of 8 bits times the scale of their row."""
+    stored = {key: array.astype(np.float32) for key, array in arrays(name).items()}
+    scales = {key: stored.pop(f"{key}.scale") for key in [*stored] if f"{key}.scale" in stored}
+    return {
+        key: array * scales[key][:, None] if key in scales else array
+        for key, array in stored.items()
+    }

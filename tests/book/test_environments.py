@@ -30,6 +30,7 @@ BY_HAND = {
     "tools/extract_pretrained.py",
     "tools/extract_romanizer.py",
     "tools/extract_smollm2.py",
+    "tools/train_storyteller.py",
     "tests/package/golden/make_golden.py",
 }  # say what they need
 

@@ -44,6 +44,7 @@ from attnbook import (
     split_heads,
     swiglu,
 )
+from attnbook.small_world import story
 
 rng = np.random.default_rng(0)
 x = rng.standard_normal((5, 8))
@@ -170,6 +171,18 @@ def look_at_a_trained_model() -> None:
     induction = pretrained.smollm2_recorded_weights(repeated, 18)[6]
     print(pretrained.smollm2_tokens(repeated)[induction[20].argmax()])
     print(pretrained.smollm2_head_table("previous").max())
+
+
+def let_it_tell_a_story() -> None:
+    words, questions = story(rng, length=64, people=(2, 2), things=(1, 2), ask=0.5, final=2)
+    model = pretrained.storyteller()
+    assert_type(model, Decoder)
+    assert_type(questions[0].position, int)
+    tokens = model.tokenizer.encode(" ".join(words[: questions[0].position]))
+    print(model.tokenizer.decode(model.generate(tokens, 3)[-3:]), questions[0].answer)
+    scheme: pretrained.Scheme = "alibi"
+    record = pretrained.storyteller_record(scheme)
+    print(pretrained.storyteller_twin(scheme).logits(tokens).dtype, record.right[-1])
 
 
 def draw() -> Axes:

@@ -25,7 +25,7 @@ from tests.package import reader_code
 ROOT = Path(__file__).resolve().parents[2]
 
 # Modules that are imported by name, since not every reader needs what they load.
-BY_NAME = ("attnbook.plotting", "attnbook.pretrained")
+BY_NAME = ("attnbook.plotting", "attnbook.pretrained", "attnbook.small_world")
 
 
 # The checkers' own parts are nobody's interface: of `exercises`, the package itself is.
@@ -97,7 +97,7 @@ def test_a_reader_s_code_runs(capsys):
     functions = inspect.getmembers(reader_code, inspect.isfunction)
     own = [function for _, function in functions if function.__module__ == reader_code.__name__]
     calls = [function for function in own if not inspect.signature(function).parameters]
-    assert len(calls) == 8
+    assert len(calls) == 9
     with mpl.rc_context({"backend": "Agg"}):
         for call in calls:
             call()
@@ -219,6 +219,9 @@ weights = pretrained.multi_head_attention(3)(pretrained.hidden_states(tired, 3))
 assert abs(weights[1, it, animal] - 0.68) < 0.005
 assert pretrained.romanizer_alignment(pretrained.romanizer_names()[0]).inverted == "Mamma"
 assert pretrained.g2p()("ball") == ("B", "AO1", "L")
+storyteller = pretrained.storyteller()
+asked = storyteller.tokenizer.encode("<start> the kite is with Ann . who has the kite ?")
+assert storyteller.tokenizer.decode(storyteller.generate(asked, 1)[-1:]) == "Ann"
 data = resources.files("attnbook") / "data"
 for name in ("minilm", "romanizer", "g2p", "sans", "smollm2"):
     assert (data / f"{name}.LICENSE.txt").is_file() and (data / f"{name}.README.md").is_file()

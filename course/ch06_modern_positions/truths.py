@@ -70,19 +70,6 @@ def values_turned(question):
 
 
 @TRUTHS.question
-def last_frequency(question):
-    num_heads, head_dim, base = numbers(question)
-    unit = np.eye(head_dim)[-2]  # the first number of the last pair
-    turned = at(unit, 1, base=base)
-    radians = np.arctan2(turned[-1], turned[-2])
-    assert np.isclose(radians, base ** (-(head_dim - 2) / head_dim))
-    assert np.isclose(base ** (-31 / 64), 0.012, atol=5e-4)
-    assert np.isclose(base ** (-62 / (num_heads * head_dim)), 0.33, atol=5e-3)
-    assert np.isclose(base ** (-2 * 32 / head_dim), 0.0001)
-    return f"{radians:.5f}"
-
-
-@TRUTHS.question
 def wrong_pairing(question):
     query, key = rng.standard_normal((2, 10))
 

@@ -78,7 +78,7 @@ def story(
     Raises
     ------
     ValueError
-        If so many people and things do not fit into the length.
+        If so many people and things do not fit into the length, or do not exist.
 
     Examples
     --------
@@ -87,6 +87,15 @@ def story(
     >>> print(*words, questions[0].kind, questions[0].distance)
     <start> Zoe is in the barn . the book is with Zoe . where is Zoe ? in the barn . <end> place 18
     """
+    for name, (fewest, most), all_there_are in (
+        ("people", people, PEOPLE),
+        ("things", things, THINGS),
+    ):
+        if not 1 <= fewest <= most <= len(all_there_are):
+            raise ValueError(
+                f"{name} must be two numbers in order from 1 to {len(all_there_are)}, "
+                f"got {fewest} and {most}"
+            )
     room = length - _QUESTION * final - 1
     if room < 1 + 6 * people[1] + 11 * things[1]:
         raise ValueError(

@@ -194,6 +194,26 @@ def test_a_length_that_cannot_hold_the_opening_is_refused():
     assert len(story(rng, length=112).words) <= 112
 
 
+@pytest.mark.parametrize(
+    ("name", "range_", "most"),
+    [("people", (2, 13), 12), ("people", (3, 2), 12), ("people", (0, 2), 12)]
+    + [("things", (1, 11), 10), ("things", (0, 0), 10)],
+)
+def test_a_world_has_so_many_people_and_things_and_no_more(name, range_, most):
+    message = (
+        f"^{name} must be two numbers in order from 1 to {most}, got {range_[0]} and {range_[1]}$"
+    )
+    with pytest.raises(ValueError, match=message):
+        story(np.random.default_rng(0), length=512, **{name: range_})
+
+
+def test_a_world_may_be_full_or_almost_empty():
+    rng = np.random.default_rng(19)
+    full = Reader(story(rng, length=512, people=(12, 12), things=(10, 10)).words)
+    assert (len(full.place), len(full.owner)) == (12, 10)
+    assert len(Reader(story(rng, people=(1, 1), things=(1, 1)).words).place) == 1
+
+
 def named(words, sort, before):
     return [word for word in words[:before] if word in sort]
 

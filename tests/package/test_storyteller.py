@@ -2,7 +2,9 @@
 
 import hashlib
 import json
+from dataclasses import FrozenInstanceError
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -164,6 +166,8 @@ def test_words_become_tokens_and_back():
     message = "^text must be of the vocabulary's words, got 'dog'$"
     with pytest.raises(ValueError, match=message):
         tokenizer.encode("Tom has the dog .")
+    with pytest.raises(FrozenInstanceError):
+        tokenizer.words = ()
 
 
 def test_each_model_is_the_readers_own():
@@ -186,6 +190,7 @@ def test_other_positions_are_refused():
     message = (
         r"^positions must be one of \('rotary', 'sinusoidal', 'alibi', 'none'\), got 'learned'$"
     )
+    assert get_args(pretrained.Scheme) == SCHEMES
     for function in (pretrained.storyteller_twin, pretrained.storyteller_record):
         with pytest.raises(ValueError, match=message):
             function("learned")

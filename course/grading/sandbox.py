@@ -174,6 +174,8 @@ class Kernel(AsyncKernelManager):
         if os.geteuid() == 0:
             os.chown(self.connection_file, NOBODY, NOBODY)
         python = [sys.executable, "-m", "ipykernel_launcher", "-f", self.connection_file]
+        # To send a long answer without copying it takes a thread: there may be no room for one.
+        python += [f"--Session.copy_threshold={LARGEST}"]
         command = python + (extra_arguments or [])
         return command if self.unconfined else confined(command, self._within, self._files)
 

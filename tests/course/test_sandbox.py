@@ -373,13 +373,9 @@ def test_an_attack_gets_no_points(student, played):
     assert played[2][student][:4] == NONE
 
 
-@pytest.mark.parametrize("student", [*sorted(HARM.keys() - {"forks"}), "shows", "zz-perfect"])
+@pytest.mark.parametrize("student", [*HARM, "shows", "zz-perfect"])
 def test_an_attack_costs_no_points(student, played):
     assert played[2][student][:4] == FULL
-
-
-def test_who_leaves_no_room_for_a_process_loses_no_other_task(played):
-    assert played[2]["forks"][1:4] == FULL[1:4]
 
 
 def test_a_notebook_of_very_many_cells_is_named(played):

@@ -72,9 +72,14 @@ def test_no_words_are_no_states():
     assert READER.decode(READER.encode([])) == ()
 
 
+def test_a_word_may_have_every_letter():
+    assert READER.encode(["abcdefghijklmnopqrstuvwxyz"]).shape == (1, 256)
+
+
 @pytest.mark.parametrize("word", ["", "Ball", "it's", "naïve", "a b", 3, None, ["a"]])
 def test_what_is_no_word_of_letters_is_refused(word):
-    with pytest.raises(ValueError, match=r"^words must be made of letters from a to z, got "):
+    message = f"words must be made of letters from a to z, got {word!r}"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         READER.encode(["fine", word])
 
 
@@ -124,7 +129,8 @@ def test_pairs_are_spelt_and_sound_like_the_word_they_make():
 
 @pytest.mark.parametrize("word", ["attention", "Ball", "", 7])
 def test_a_word_that_is_not_shipped_has_no_pronunciation(word):
-    with pytest.raises(ValueError, match=r"^word must be one of those shipped, got "):
+    message = f"word must be one of those shipped, got {word!r}"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         pretrained.g2p_pronunciations(word)
 
 

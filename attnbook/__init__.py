@@ -29,6 +29,11 @@ from attnbook.functional import (
     scaled_dot_product_attention,
     softmax,
 )
+from attnbook.gradients import (
+    attention_backward,
+    blockwise_attention_backward,
+    check_gradient,
+)
 from attnbook.layers import (
     MultiHeadAttention,
     cross_attention,
@@ -59,7 +64,10 @@ __all__ = [
     "additive_attention",
     "alibi_bias",
     "apply_rotary",
+    "attention_backward",
+    "blockwise_attention_backward",
     "causal_mask",
+    "check_gradient",
     "cross_attention",
     "effective_keys",
     "entropy",

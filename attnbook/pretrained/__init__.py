@@ -39,7 +39,9 @@ from attnbook.pretrained.smollm2 import (
     smollm2_norm,
     smollm2_recorded_weights,
     smollm2_sentences,
+    smollm2_sink_weights,
     smollm2_tokens,
+    smollm2_window_loss,
 )
 from attnbook.pretrained.storyteller import (
     Scheme,
@@ -90,7 +92,9 @@ __all__ = [
     "smollm2_norm",
     "smollm2_recorded_weights",
     "smollm2_sentences",
+    "smollm2_sink_weights",
     "smollm2_tokens",
+    "smollm2_window_loss",
     "storyteller",
     "storyteller_record",
     "storyteller_twin",

@@ -8,6 +8,9 @@ to float16.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -140,6 +143,59 @@ def smollm2_head_table(name: str) -> NDArray[np.float64]:
     return _floats(f"heads.{name}")
 
 
+def smollm2_window_loss(window: int | None = None, kept: Sequence[int] = ()) -> NDArray[np.float64]:
+    """Return SmolLM2's loss on a text of 694 tokens, where each token sees only some keys.
+
+    Parameters
+    ----------
+    window : int, optional
+        Keys that a token sees: 32, 64, 128 or 256, its own among them; all by default.
+    kept : sequence of int
+        Which of them it sees however far they are, beside the last ones: none, ``(0,)`` or
+        ``(0, 1, 2, 3)``; for a window of 64 also ``(1,)`` or ``(100, 101, 102, 103)``.
+
+    Returns
+    -------
+    (10,), nats a token, for stretches of 64 tokens
+
+    Raises
+    ------
+    ValueError
+        If this is not recorded.
+
+    Examples
+    --------
+    >>> for kept in [], [0]:
+    ...     print(smollm2_window_loss(64, kept)[4:].mean().round(2))
+    4.1
+    3.45
+    """
+    records = {(each["window"], tuple(each["kept"])): each["nats"] for each in _windows()}
+    if (window, tuple(kept)) not in records:
+        raise ValueError(
+            f"window and kept must be one of {[*records]}, got {(window, tuple(kept))}"
+        )
+    return np.array(records[window, tuple(kept)])
+
+
+def smollm2_sink_weights() -> dict[str, tuple[float, float]]:
+    """Return the mean weight on tokens 0 and 10 of the first 64 of that text, by what is changed.
+
+    Over the heads of layers 14 to 29 and the queries from the 20th on. "sees only itself" is said
+    of token 10, which is masked so.
+
+    Returns
+    -------
+    dict from the change to the two weights
+
+    Examples
+    --------
+    >>> smollm2_sink_weights()["sees only itself"]
+    (0.304, 0.295)
+    """
+    return {name: (first, other) for name, (first, other) in facts("smollm2")["sinks"].items()}
+
+
 def smollm2_norm(layer: int) -> NDArray[np.float64]:
     """Return the gain of the RMS norm before a layer's attention.
 
@@ -235,6 +291,10 @@ def smollm2_head(layer: int, head: int) -> HeadProjections:
         for letter, which in (("q", query), ("k", shared), ("v", shared))
     )
     return HeadProjections(w_q, np.zeros(64), w_k, np.zeros(64), w_v, np.zeros(64))
+
+
+def _windows() -> list[dict[str, Any]]:
+    return list(facts("smollm2")["windows"])
 
 
 def _sentences() -> dict[str, list[str]]:

@@ -147,6 +147,39 @@ def test_the_table_of_heads_is_of_these_sentences():
     assert np.argmax(found["first"]) == 18 * 9 + 8
 
 
+def test_a_window_needs_the_first_token():
+    whole = pretrained.smollm2_window_loss()
+    for window in (32, 64, 128, 256):
+        last, sink, four = (
+            pretrained.smollm2_window_loss(window, kept) for kept in ([], [0], range(4))
+        )
+        full = window // 64  # stretches whose tokens see all there is before them
+        np.testing.assert_array_equal(last[:full], whole[:full])
+        np.testing.assert_array_equal(sink[:full], whole[:full])
+        for each in (last, sink, four):
+            assert each.shape == whole.shape == (10,)
+            assert ((each > 2.5) & (each < 5.5)).all()
+        assert (last - sink)[max(full, 1) :].min() > 0.2
+        assert abs(four - sink)[full:].max() < 0.1
+        assert (sink - whole)[full:].mean() > 0.05
+    small, large = pretrained.smollm2_window_loss(32, [0]), pretrained.smollm2_window_loss(256)
+    assert small[4:].mean() < large[4:].mean() - 0.2
+    for other in ([1], [100, 101, 102, 103]):  # any other kept token is no help
+        gain = pretrained.smollm2_window_loss(64) - pretrained.smollm2_window_loss(64, other)
+        assert gain[4:].mean() < 0
+
+
+def test_what_sees_only_itself_becomes_a_sink():
+    found = pretrained.smollm2_sink_weights()
+    first, other = found.pop("sees only itself")
+    assert abs(first - other) < 0.02
+    assert 0.25 < other < 0.35
+    assert len(found) == 4
+    for first, other in found.values():  # another word, position, or its word again: no matter
+        assert 0.5 < first < 0.6
+        assert other < 0.01
+
+
 # --- The interface --------------------------------------------------------------------
 
 
@@ -166,6 +199,7 @@ def test_sentences_and_tokens():
         lambda: pretrained.smollm2_hidden_states(SENTENCES[0], 16),
         lambda: pretrained.smollm2_recorded_weights(SENTENCES[0], 18),
         lambda: pretrained.smollm2_head_table("first"),
+        lambda: pretrained.smollm2_window_loss(64, [0]),
         lambda: pretrained.smollm2_norm(16),
         lambda: pretrained.smollm2_head(16, 0).w_q,
         lambda: pretrained.smollm2_head(18, 5).b_v,
@@ -228,6 +262,14 @@ def test_an_unknown_table_is_refused(name):
         ValueError, match=f'^name must be "first", "previous" or "induction", got {name!r}$'
     ):
         pretrained.smollm2_head_table(name)
+
+
+@pytest.mark.parametrize(("window", "kept"), [(48, ()), (64, (2,)), (None, (0,)), (32, (1,))])
+def test_windows_that_are_not_recorded_are_refused(window, kept):
+    with pytest.raises(
+        ValueError, match=rf"^window and kept must be one of \[.*, got \({window}, "
+    ):
+        pretrained.smollm2_window_loss(window, kept)
 
 
 # --- The files ------------------------------------------------------------------------

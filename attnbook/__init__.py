@@ -41,7 +41,12 @@ from attnbook.layers import (
     self_attention,
     split_heads,
 )
-from attnbook.long import KVCache
+from attnbook.long import (
+    BlockwiseOutput,
+    KVCache,
+    blockwise_attention,
+    online_softmax,
+)
 from attnbook.masks import causal_mask, padding_mask
 from attnbook.positional import (
     alibi_bias,
@@ -54,6 +59,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AttentionOutput",
+    "BlockwiseOutput",
     "Decoder",
     "DecoderLayer",
     "DecoderTrace",
@@ -65,6 +71,7 @@ __all__ = [
     "alibi_bias",
     "apply_rotary",
     "attention_backward",
+    "blockwise_attention",
     "blockwise_attention_backward",
     "causal_mask",
     "check_gradient",
@@ -76,6 +83,7 @@ __all__ = [
     "influence",
     "layer_norm",
     "merge_heads",
+    "online_softmax",
     "padding_mask",
     "rank_correlation",
     "relative_rotation",

@@ -20,7 +20,7 @@ from attnbook._checks import (
     real_array,
 )
 from attnbook.functional import _dot_product_attention, _mix, _quiet, _seen
-from attnbook.layers import _grouped
+from attnbook.long import _by_kv_head, _shared_heads
 
 _Array: TypeAlias = NDArray[np.floating]
 _EPS = float(np.finfo(np.float64).eps)
@@ -229,7 +229,7 @@ def _checked(
     mask: ArrayLike | None,
     bias: ArrayLike | None = None,
     *,
-    kv_heads: int | None = None,
+    kv_heads: int = 0,
 ) -> tuple[NDArray[np.bool_] | None, NDArray[Any] | None, tuple[int, ...]]:
     """Check as forward; return mask and bias as arrays, and the shape that the output has."""
     leading = check_sequences(query=query, key=key, value=value)
@@ -248,21 +248,6 @@ def _check_shapes(shape: tuple[int, ...], **arrays: NDArray[Any]) -> None:
     for name, array in arrays.items():
         if array.shape != shape:
             raise ValueError(f"{name} must have shape {shape}, got {array.shape}")
-
-
-def _shared_heads(query: _Array, key: _Array, value: _Array) -> int | None:
-    """Return the number of KV heads, if several heads of queries share each."""
-    if query.ndim < 3 or key.ndim < 3:
-        return None
-    heads, kv_heads = query.shape[-3], key.shape[-3]
-    return kv_heads if heads > kv_heads > 1 and heads % kv_heads == 0 else None
-
-
-def _by_kv_head(array: NDArray[Any], kv_heads: int) -> NDArray[Any]:
-    """Turn (..., heads, len, dim) into (..., KV heads, heads of each, len, dim), a view."""
-    if array.ndim < 3:
-        return array
-    return _grouped(array, min(kv_heads, array.shape[-3]))
 
 
 def _or_usual(scale: float | None, query: _Array) -> float:

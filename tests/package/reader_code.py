@@ -22,6 +22,7 @@ from attnbook import (
     alibi_bias,
     apply_rotary,
     attention_backward,
+    blockwise_attention,
     blockwise_attention_backward,
     causal_mask,
     check_gradient,
@@ -33,6 +34,7 @@ from attnbook import (
     influence,
     layer_norm,
     merge_heads,
+    online_softmax,
     padding_mask,
     plotting,
     pretrained,
@@ -67,6 +69,10 @@ def attend_in_each_way() -> None:
     assert_type(result.output, NDArray[np.floating[Any]])
     scaled_dot_product_attention([[1]], [[0], [2]], [[4], [8]], [[True, False]])
 
+    mixed, logsumexp = blockwise_attention(x, x, x, causal=True, scale=0.5, block_size=2)
+    assert_type(logsumexp, NDArray[np.floating[Any]])
+    print(mixed @ w, online_softmax(np.split(x, 2, axis=-1)).sum(axis=-1))
+
     additive_attention(x, memory, memory, w, w, rng.standard_normal(8), padding_mask([3, 7]))
     self_attention(x, w, w, w, mask=causal_mask(5))
     cross_attention(x, memory, w, w, w)
@@ -76,9 +82,8 @@ def attend_in_each_way() -> None:
 def go_backward() -> None:
     d_query, _, _ = attention_backward(x, x, x, x, causal_mask(5), scale=0.5)
     assert_type(d_query, NDArray[np.floating[Any]])
-    scores = x @ x.T / np.sqrt(8)
-    output, logsumexp = softmax(scores) @ x, np.log(np.exp(scores).sum(axis=-1))
-    _, _, d_value = blockwise_attention_backward(x, x, x, x, output, logsumexp, block_size=2)
+    kept = blockwise_attention(x, x, x, causal=True)
+    _, _, d_value = blockwise_attention_backward(x, x, x, x, *kept, causal=True, block_size=2)
     print(d_value.mean(axis=-1))
     check_gradient(np.tanh, lambda d_output, x: d_output / np.cosh(x) ** 2, x)
 
@@ -101,7 +106,7 @@ def build_a_layer() -> NDArray[np.floating[Any]]:
     print(layer(x, memory, memory, padding_mask([3, 7])).weights.mean(axis=-3), weights.shape)
 
     # By hand: what rotary, a cache or a bias is put in between.
-    cache = KVCache()
+    cache = KVCache(window=6)
     cache.append(apply_rotary(layer.keys(x), pairing="halves"), layer.values(x))
     keys, values = cache.append(apply_rotary(layer.keys(x[:1]), [5]), layer.values(x[:1]))
     print(len(cache), cache.nbytes, keys.mean())

@@ -36,7 +36,12 @@ from attnbook.layers import (
     self_attention,
     split_heads,
 )
-from attnbook.long import KVCache
+from attnbook.long import (
+    BlockwiseOutput,
+    KVCache,
+    blockwise_attention,
+    online_softmax,
+)
 from attnbook.masks import causal_mask, padding_mask
 from attnbook.positional import (
     alibi_bias,
@@ -49,6 +54,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AttentionOutput",
+    "BlockwiseOutput",
     "Decoder",
     "DecoderLayer",
     "DecoderTrace",
@@ -59,6 +65,7 @@ __all__ = [
     "additive_attention",
     "alibi_bias",
     "apply_rotary",
+    "blockwise_attention",
     "causal_mask",
     "cross_attention",
     "effective_keys",
@@ -68,6 +75,7 @@ __all__ = [
     "influence",
     "layer_norm",
     "merge_heads",
+    "online_softmax",
     "padding_mask",
     "rank_correlation",
     "relative_rotation",

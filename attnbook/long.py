@@ -1,37 +1,304 @@
-"""Long sequences: what generation keeps of the tokens it has read."""
+"""Long sequences: a softmax in pieces, attention in blocks, and what generation keeps."""
 
 from __future__ import annotations
 
-from typing import Any
+import itertools
+import math
+import operator
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attnbook._checks import real_array
+from attnbook._checks import (
+    check_mask,
+    check_same_d_k,
+    check_same_length,
+    check_sequences,
+    promote,
+    real_array,
+)
+from attnbook.functional import _mix_what_is_seen
+from attnbook.layers import _grouped, _ungrouped
+
+# Minus infinity minus itself, where no key is seen yet, and log(0), where none ever is, are meant.
+_quiet = np.errstate(divide="ignore", invalid="ignore")
+
+
+# Queries taken at a time. A block of their scores, 192 x 1024 numbers in float32, stays in cache.
+ROWS = 192
+
+
+class BlockwiseOutput(NamedTuple):
+    """What blockwise attention returns: the mixed values, and the log of what divided each row."""
+
+    output: NDArray[np.floating]
+    logsumexp: NDArray[np.floating]
+
+
+def online_softmax(blocks: Iterable[ArrayLike]) -> NDArray[np.floating]:
+    """Turn scores into weights that sum to one, with rows that come in pieces.
+
+    It is ``softmax(np.concatenate(blocks, axis=-1))``. Where a block raises the maximum, the total
+    so far is multiplied by ``exp(old maximum - new maximum)`` :cite:p:`milakov2018`.
+
+    Parameters
+    ----------
+    blocks : one array (..., n_i) or more
+        Scores. A score of ``-inf`` gets weight zero.
+
+    Returns
+    -------
+    (..., sum of all n_i); all zeros, not NaN, where every score is ``-inf``
+
+    Raises
+    ------
+    ValueError, TypeError
+        If there is no block, or shapes differ before the last axis; if not real numbers.
+
+    Examples
+    --------
+    >>> online_softmax([[0.0, np.log(3.0)], [np.log(4.0)]])
+    array([0.125, 0.375, 0.5  ])
+    """
+    named = {f"blocks[{i}]": block for i, block in enumerate(blocks)}
+    if not named:
+        raise ValueError("blocks must hold at least one array")
+    parts, dtype = promote(**named)
+    shapes = [part.shape for part in parts]
+    if () in shapes or len({shape[:-1] for shape in shapes}) > 1:
+        raise ValueError(
+            f"blocks must have shapes (..., n_i), equal but for the last axis, got {shapes}"
+        )
+    return _online_softmax(parts).astype(dtype, copy=False)
+
+
+@_quiet
+def _online_softmax(blocks: list[NDArray[np.floating]]) -> NDArray[np.floating]:
+    maximum = np.full((*blocks[0].shape[:-1], 1), -np.inf, blocks[0].dtype)
+    total = np.zeros_like(maximum)
+    for scores in blocks:
+        larger = _larger(maximum, scores)  # (..., 1)
+        total = total * np.exp(maximum - larger)
+        total += np.exp(scores - larger).sum(axis=-1, keepdims=True)
+        maximum = larger
+    # As in softmax, a total below 1 is the 0 of a row of -inf.
+    return np.concatenate([np.exp(s - maximum) / np.maximum(total, 1) for s in blocks], axis=-1)
+
+
+def _larger(maximum: NDArray[np.floating], scores: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Return the new maximum of each row; the lowest number there is in a row of -inf."""
+    lowest = np.finfo(scores.dtype).min
+    larger: NDArray[np.floating] = np.maximum(
+        maximum, scores.max(axis=-1, keepdims=True, initial=lowest)
+    )
+    return larger
+
+
+def blockwise_attention(
+    query: ArrayLike,
+    key: ArrayLike,
+    value: ArrayLike,
+    mask: ArrayLike | None = None,
+    *,
+    causal: bool = False,
+    scale: float | None = None,
+    block_size: int = 1024,
+) -> BlockwiseOutput:
+    """Average the values as scaled dot-product attention does, a block of scores at a time.
+
+    Memory grows with the length, not with its square :cite:p:`rabe2021,dao2022`. Grouped queries:
+    where query has more heads (axis -3), head h uses KV head ``h // (heads // kv_heads)``.
+
+    Parameters
+    ----------
+    query, key, value : (..., len_q, d_k), (..., len_k, d_k), (..., len_k, d_v); give the dtype
+    mask : (..., len_q, len_k), bool, optional, True where a query may attend (if none: zeros)
+    causal : bool, hides later keys; the last query stands at the last key
+    scale, block_size : float, ``1/sqrt(d_k)`` by default; int, the keys taken at a time
+
+    Returns
+    -------
+    BlockwiseOutput, output (..., len_q, d_v) and logsumexp (..., len_q), float32 for float16
+
+    Raises
+    ------
+    ValueError, TypeError
+        If shapes do not fit; if the mask is not boolean.
+
+    Examples
+    --------
+    >>> blockwise_attention([[1]], [[0], [np.log(3)]], [[4], [8]]).output
+    array([[7.]])
+    """
+    (query, key, value), dtype = promote(query=query, key=key, value=value)
+    kv_heads = _shared_heads(query, key, value)
+    if kv_heads:
+        check_sequences(
+            **{  # before the heads, whose numbers are different
+                name: array[..., 0, :, :]
+                for name, array in (("query", query), ("key", key), ("value", value))
+            }
+        )
+        query, key, value = (_by_kv_head(array, kv_heads) for array in (query, key, value))
+    leading = check_sequences(query=query, key=key, value=value)
+    check_same_length(key, value)
+    check_same_d_k(query, key)
+    len_q, len_k = query.shape[-2], key.shape[-2]
+    if mask is not None:
+        heads = (*leading[:-2], math.prod(leading[-2:])) if kv_heads else leading
+        mask = check_mask(mask, (*heads, len_q, len_k))
+        if kv_heads:
+            mask = _by_kv_head(mask, kv_heads)
+        leading = np.broadcast_shapes(leading, mask.shape[:-2])
+    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else float(scale)
+    block_size = operator.index(block_size)
+    if block_size < 1:
+        raise ValueError(f"block_size must be at least 1, got {block_size}")
+    output, logsumexp = _blockwise(query, key, value, mask, leading, causal, scale, block_size)
+    if kv_heads:
+        output, logsumexp = _ungrouped(output), _ungrouped(logsumexp[..., None])[..., 0]
+    return BlockwiseOutput(output.astype(dtype, copy=False), logsumexp)
+
+
+def _shared_heads(*arrays: NDArray[Any]) -> int:
+    """Return how many KV heads the queries' heads share; 0 if each has its own, or there is one."""
+    if min(array.ndim for array in arrays) < 3:
+        return 0
+    heads, *others = (array.shape[-3] for array in arrays)
+    kv_heads = max(others)
+    fit = 1 < kv_heads < heads and heads % kv_heads == 0 and set(others) <= {1, kv_heads}
+    return kv_heads if fit else 0
+
+
+def _by_kv_head(array: NDArray[Any], kv_heads: int) -> NDArray[Any]:
+    """Give the heads that share a KV head an axis of their own, (..., kv_heads, each, len, dim)."""
+    if array.ndim < 3:
+        return array
+    return _grouped(array, min(array.shape[-3], kv_heads))
+
+
+# What follows trusts its arguments.
+def _blockwise(
+    query: NDArray[np.floating],
+    key: NDArray[np.floating],
+    value: NDArray[np.floating],
+    mask: NDArray[np.bool_] | None,
+    leading: tuple[int, ...],
+    causal: bool,
+    scale: float,
+    block_size: int,
+) -> BlockwiseOutput:
+    len_q, len_k = query.shape[-2], key.shape[-2]
+    query, key, value = (
+        np.broadcast_to(array, (*leading, *array.shape[-2:])) for array in (query, key, value)
+    )
+    if mask is not None:
+        mask = np.broadcast_to(mask, (*leading, len_q, len_k))
+    output = np.empty((*leading, len_q, value.shape[-1]), query.dtype)
+    logsumexp = np.empty((*leading, len_q), query.dtype)
+    room = np.empty(min(ROWS, len_q) * min(block_size, len_k), query.dtype)  # for all scores
+    for head in np.ndindex(leading):
+        one = query[head], key[head], value[head], None if mask is None else mask[head]
+        _one_head(*one, causal, scale, block_size, room, output[head], logsumexp[head])
+    return BlockwiseOutput(output, logsumexp)
+
+
+@_quiet
+def _one_head(
+    query: NDArray[np.floating],
+    key: NDArray[np.floating],
+    value: NDArray[np.floating],
+    mask: NDArray[np.bool_] | None,
+    causal: bool,
+    scale: float,
+    block_size: int,
+    room: NDArray[np.floating],
+    output: NDArray[np.floating],
+    logsumexp: NDArray[np.floating],
+) -> None:
+    """Attend to one head's keys, block by block; fill in output and logsumexp."""
+    len_q, len_k, dtype = len(query), len(key), query.dtype
+    largest = max(value.max(initial=0), -value.min(initial=0))
+    # Where no score can be large, exp(score) needs no maximum, and two passes are saved.
+    calm = largest < 1e12 and abs(scale) * _longest(query) * _longest(key) < 40
+    value = np.concatenate([value, np.ones((len_k, 1), dtype)], axis=1)  # sums the weights, too
+    for i in range(0, len_q, ROWS):
+        rows = query[i : i + ROWS] * scale
+        maximum = np.full((len(rows), 1), 0 if calm else -np.inf, dtype)
+        mixed = np.zeros((len(rows), value.shape[1]), dtype)
+        # All these queries see the keys before the diagonal; from there on, each one key more.
+        diagonal = i + len_k - len_q if causal else len_k
+        end = max(min(diagonal + len(rows), len_k), 0)
+        edges = [*range(0, diagonal, block_size), *range(max(diagonal, 0), end, block_size), end]
+        for start, stop in itertools.pairwise(edges):
+            shape = len(rows), stop - start
+            scores = np.matmul(rows, key[start:stop].T, out=room[: math.prod(shape)].reshape(shape))
+            seen = None if mask is None else mask[i : i + ROWS, start:stop]
+            if start >= diagonal:
+                earlier = np.tri(*shape, diagonal - start, dtype=bool)
+                seen = earlier if seen is None else seen & earlier
+            if seen is not None:
+                scores[~seen] = -np.inf
+            if not calm:
+                larger = _larger(maximum, scores)
+                scores -= larger
+                mixed *= np.exp(maximum - larger)
+                maximum = larger
+            np.exp(scores, out=scores)
+            if seen is None or largest < np.inf:
+                mixed += scores @ value[start:stop]  # (rows, d_v + 1)
+            else:
+                mixed += _mix_what_is_seen(scores, value[start:stop], seen)
+        total = mixed[:, -1:]
+        output[i : i + ROWS] = mixed[:, :-1] / np.where(total == 0, 1, total)
+        logsumexp[i : i + ROWS] = (maximum + np.log(total))[:, 0]
+
+
+def _longest(vectors: NDArray[np.floating]) -> float:
+    """Return the largest norm: a score is at most the product of two (Cauchy and Schwarz)."""
+    with np.errstate(over="ignore"):
+        return math.sqrt(np.vecdot(vectors, vectors).max(initial=0))
 
 
 class KVCache:
-    """Keep the keys and values of all tokens so far, so that none is computed twice.
+    """Keep the keys and values of the tokens so far, so that none is computed twice.
 
     Arrays are allocated with room to spare and doubled when it is used up, since copying all that
     is there for each new token would cost as much as it saves. Shapes and dtypes are those of the
     first call of ``append``.
 
+    Parameters
+    ----------
+    window : int, optional
+        Keep only the last tokens, so many. Of more that come at once, the first are never seen.
+
+    Raises
+    ------
+    ValueError
+        If the window is below 1.
+
     Examples
     --------
-    >>> cache = KVCache()
+    >>> cache = KVCache(window=2)
     >>> key, value = cache.append([[1, 0], [0, 1]], [[5], [6]])
     >>> key, value = cache.append([[1, 1]], [[7]])
     >>> key.tolist(), value.tolist(), len(cache)
-    ([[1, 0], [0, 1], [1, 1]], [[5], [6], [7]], 3)
+    ([[0, 1], [1, 1]], [[6], [7]], 2)
     """
 
-    def __init__(self) -> None:
-        self._length = 0
+    def __init__(self, window: int | None = None) -> None:
+        self._window = None if window is None else operator.index(window)
+        if self._window is not None and self._window < 1:
+            raise ValueError(f"window must be at least 1, got {window}")
+        self._first = self._end = 0  # what is kept, of the stores' lengths
         self._stores: tuple[NDArray[Any], NDArray[Any]] | None = None  # keys, values; room at end
 
     def append(self, key: ArrayLike, value: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
         """Add the keys and values of new tokens; return those of all tokens so far.
+
+        With a window, return those of its tokens: the last, in order, also where more come at once.
 
         Parameters
         ----------
@@ -58,25 +325,34 @@ class KVCache:
         keys, values = self._stores
         _check_alike("key", key, keys)
         _check_alike("value", value, values)
-        start, end = self._length, self._length + key.shape[-2]
-        if end > keys.shape[-2]:
-            room = max(end, 2 * keys.shape[-2])
-            self._stores = keys, values = _enlarged(keys, room), _enlarged(values, room)
-        keys[..., start:end, :] = key
-        values[..., start:end, :] = value
-        self._length = end
-        return keys[..., :end, :], values[..., :end, :]
+        if self._window is not None:
+            key, value = key[..., -self._window :, :], value[..., -self._window :, :]
+        first, end = self._first, self._end + key.shape[-2]
+        room = keys.shape[-2]
+        if self._window is not None:
+            first = max(first, end - self._window)
+        if end > room:
+            room = max(end - first, 2 * room)
+            if self._window is not None:  # moved once in a window's length, a token is copied twice
+                room = min(room, 2 * self._window)
+            kept = slice(first, self._end)
+            self._stores = keys, values = _moved(keys, kept, room), _moved(values, kept, room)
+            first, end = 0, end - first
+        keys[..., end - key.shape[-2] : end, :] = key
+        values[..., end - key.shape[-2] : end, :] = value
+        self._first, self._end = first, end
+        return keys[..., first:end, :], values[..., first:end, :]
 
     def __len__(self) -> int:
-        """Count the tokens so far."""
-        return self._length
+        """Count the tokens that are kept."""
+        return self._end - self._first
 
     @property
     def nbytes(self) -> int:
-        """The bytes of all keys and values so far, without the room to spare."""
+        """The bytes of the keys and values that are kept, without the room to spare."""
         if self._stores is None:
             return 0
-        return sum(store[..., : self._length, :].nbytes for store in self._stores)
+        return sum(store[..., self._first : self._end, :].nbytes for store in self._stores)
 
 
 def _check_alike(name: str, new: NDArray[Any], kept: NDArray[Any]) -> None:
@@ -89,8 +365,9 @@ def _check_alike(name: str, new: NDArray[Any], kept: NDArray[Any]) -> None:
         raise TypeError(f"{name} must have the cache's dtype {kept.dtype}, got {new.dtype}")
 
 
-def _enlarged(store: NDArray[Any], room: int) -> NDArray[Any]:
-    *leading, length, dim = store.shape
-    larger = np.empty((*leading, room, dim), store.dtype)
-    larger[..., :length, :] = store
-    return larger
+def _moved(store: NDArray[Any], kept: slice, room: int) -> NDArray[Any]:
+    """Copy what is kept to the front of a new store; views of the old one stay as they are."""
+    *leading, _, dim = store.shape
+    new = np.empty((*leading, room, dim), store.dtype)
+    new[..., : kept.stop - kept.start, :] = store[..., kept, :]
+    return new

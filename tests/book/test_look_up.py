@@ -62,6 +62,7 @@ def test_the_section_that_teaches_a_name_has_it(name):
     of_another |= {"Alignment": "romanizer_alignment", "ByLength": "g2p_by_length"}
     of_another |= {"StorytellerRecord": "storyteller_record", "WordTokenizer": "tokenizer"}
     of_another |= {"Story": "story", "Question": "questions"}
+    of_another |= {"BlockwiseOutput": "logsumexp"}
     of_another |= {"WordReader": "g2p", "GRU": "g2p", "DecoderTrace": "trace"}
     assert re.search(rf"\b{of_another.get(name, name)}\b", section(package.TAUGHT[name]))
 

@@ -21,6 +21,7 @@ from attnbook import (
     additive_attention,
     alibi_bias,
     apply_rotary,
+    blockwise_attention,
     causal_mask,
     cross_attention,
     effective_keys,
@@ -30,6 +31,7 @@ from attnbook import (
     influence,
     layer_norm,
     merge_heads,
+    online_softmax,
     padding_mask,
     plotting,
     pretrained,
@@ -64,6 +66,10 @@ def attend_in_each_way() -> None:
     assert_type(result.output, NDArray[np.floating[Any]])
     scaled_dot_product_attention([[1]], [[0], [2]], [[4], [8]], [[True, False]])
 
+    mixed, logsumexp = blockwise_attention(x, x, x, causal=True, scale=0.5, block_size=2)
+    assert_type(logsumexp, NDArray[np.floating[Any]])
+    print(mixed @ w, online_softmax(np.split(x, 2, axis=-1)).sum(axis=-1))
+
     additive_attention(x, memory, memory, w, w, rng.standard_normal(8), padding_mask([3, 7]))
     self_attention(x, w, w, w, mask=causal_mask(5))
     cross_attention(x, memory, w, w, w)
@@ -88,7 +94,7 @@ def build_a_layer() -> NDArray[np.floating[Any]]:
     print(layer(x, memory, memory, padding_mask([3, 7])).weights.mean(axis=-3), weights.shape)
 
     # By hand: what rotary, a cache or a bias is put in between.
-    cache = KVCache()
+    cache = KVCache(window=6)
     cache.append(apply_rotary(layer.keys(x), pairing="halves"), layer.values(x))
     keys, values = cache.append(apply_rotary(layer.keys(x[:1]), [5]), layer.values(x[:1]))
     print(len(cache), cache.nbytes, keys.mean())

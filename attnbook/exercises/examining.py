@@ -50,7 +50,7 @@ def _problem(
     alike = functools.partial(same, exact_zeros=exercise.rows_sum_to_one)
     with np.errstate(all="ignore"):
         try:
-            result = answer(*given.values())
+            result = exercise.play(answer, *given.values())
         except Exception as error:
             return describe_error(exercise, answer, arguments, error, hint)
         for argument, now in given.items():
@@ -101,5 +101,5 @@ def _explains(
 
 
 def _run(exercise: Exercise, function: Function, arguments: Inputs) -> Any:
-    result = function(*copy.deepcopy(arguments).values())
+    result = exercise.play(function, *copy.deepcopy(arguments).values())
     return to_arrays(result, len(exercise.returns))

@@ -61,7 +61,9 @@ class Exercise:
     ``boolean`` says that they must be boolean, not ones and zeros. ``leading`` says what the
     first axis counts in a result of three axes or more. ``clues`` has, by a regular expression
     for the message of an error that an answer raises, the id of what to think of. ``hints`` has
-    the text of each id; what several chapters say is in `COMMON`.
+    the text of each id; what several chapters say is in `COMMON`. ``play(answer, *arguments)``
+    uses an answer and returns what is compared, where that is more than what the answer returns:
+    how many scores it held, for one.
     """
 
     call: str
@@ -72,6 +74,7 @@ class Exercise:
     rows_sum_to_one: bool = False
     boolean: bool = False
     leading: str = "sequence"
+    play: Function = lambda answer, *arguments: answer(*arguments)
     clues: Mapping[str, str] = field(default_factory=dict)
     hints: Mapping[str, str] = field(default_factory=dict)
 

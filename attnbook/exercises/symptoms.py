@@ -130,12 +130,13 @@ def describe(
             elif g.ndim < e.ndim and np.squeeze(g).shape == np.squeeze(e).shape:
                 more = ["lost_axis"]
             return tell(exercise, "shape", *more, name=name, got=g.shape, expected=e.shape)
-    for name, g in zip(exercise.returns, got, strict=True):
+    for name, g, e in zip(exercise.returns, got, expected, strict=True):
         if exercise.boolean and not np.isin(g, (0, 1)).all():
             number = g[~np.isin(g, (0, 1))][0]
             return tell(exercise, "not_true_or_false", hint, name=name, number=f"{number:.3g}")
-        if not np.isfinite(g).all():
-            return tell(exercise, "not_finite", hint, name=name, number=g[~np.isfinite(g)].flat[0])
+        odd = g[~np.isfinite(g) & (g != e)]
+        if odd.size:
+            return tell(exercise, "not_finite", hint, name=name, number=odd[0])
     if exercise.rows_sum_to_one and (told := _weights_problem(exercise, got, expected, hint)):
         return told
     return _difference(exercise, got, expected, hint)
@@ -173,8 +174,8 @@ def _difference(
     if got.ndim > 2 and same((got[0],), (expected[0],)):
         leading = exercise.say(exercise.leading)
         return tell(exercise, "first_only", hint, name=name, leading=leading)
-    gap = np.abs(got - expected)
-    if gap.max() < 0.01 * np.abs(expected).max():
+    gap = np.abs(np.where(got == expected, 0, got) - np.where(got == expected, 0, expected))
+    if gap.max() < 0.01 * np.abs(expected[np.isfinite(expected)]).max(initial=0):
         return tell(exercise, "nearly", name=name, gap=f"{gap.max():.1g}")
     where = _index_of_largest(gap)
     name += f"[{', '.join(map(str, where))}]" if where else ""

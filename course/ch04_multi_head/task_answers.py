@@ -8,162 +8,280 @@ from course.bank import Bank
 BANK = Bank()
 
 
-# grouped-attention
+# unequal-heads
 
 
-@BANK.right_for("grouped-attention")
-def grouped_attention_in_loops(x, w_q, w_k, w_v, num_heads, num_groups):
-    d = w_q.shape[1] // num_heads
-    outputs, weights = [], []
-    for h in range(num_heads):
-        g = h // (num_heads // num_groups)
-        q = x @ w_q[:, h * d : (h + 1) * d]
-        k, v = x @ w_k[:, g * d : (g + 1) * d], x @ w_v[:, g * d : (g + 1) * d]
+@BANK.right_for("unequal-heads")
+def unequal_heads_in_loops(x, w_q, w_k, w_v, widths):
+    outputs, weights, start = [], [], 0
+    for d in widths:
+        q, k, v = (x @ w[:, start : start + d] for w in (w_q, w_k, w_v))
         e = np.exp(q @ k.T / np.sqrt(d))
         weights.append(e / e.sum(axis=1, keepdims=True))
         outputs.append(weights[-1] @ v)
+        start += d
     return np.concatenate(outputs, axis=1), np.array(weights)
 
 
-@BANK.right_for("grouped-attention")
-def grouped_attention_by_broadcasting(x, w_q, w_k, w_v, num_heads, num_groups):
-    q = (x @ w_q).reshape(len(x), num_groups, num_heads // num_groups, -1)
-    k, v = ((x @ w).reshape(len(x), num_groups, 1, -1) for w in (w_k, w_v))
-    q, k, v = (a.transpose(1, 2, 0, 3) for a in (q, k, v))
-    out, weights = attnbook.scaled_dot_product_attention(q, k, v)
-    return out.transpose(2, 0, 1, 3).reshape(len(x), -1), weights.reshape(-1, len(x), len(x))
+@BANK.right_for("unequal-heads")
+def unequal_heads_by_split(x, w_q, w_k, w_v, widths):
+    cuts = np.cumsum(widths)[:-1]
+    parts = (np.split(x @ w, cuts, axis=1) for w in (w_q, w_k, w_v))
+    heads = [attnbook.scaled_dot_product_attention(*head) for head in zip(*parts, strict=True)]
+    return np.hstack([head.output for head in heads]), [head.weights for head in heads]
 
 
-@BANK.wrong_for("grouped-attention", names="in_turns")
-def grouped_attention_tile(x, w_q, w_k, w_v, num_heads, num_groups):
-    q = attnbook.split_heads(x @ w_q, num_heads)
-    k, v = (attnbook.split_heads(x @ w, num_groups) for w in (w_k, w_v))
-    k, v = (np.tile(a, (num_heads // num_groups, 1, 1)) for a in (k, v))
-    out, weights = attnbook.scaled_dot_product_attention(q, k, v)
-    return attnbook.merge_heads(out), weights
+@BANK.right_for("unequal-heads")
+def unequal_heads_padded_with_zeros(x, w_q, w_k, w_v, widths):
+    head = np.repeat(np.arange(len(widths)), widths)
+    mine = head == np.arange(len(widths))[:, None]  # (heads, columns)
+    q, k, v = (x @ w for w in (w_q, w_k, w_v))
+    scores = (q * mine[:, None]) @ k.T / np.sqrt(widths)[:, None, None]
+    weights = attnbook.softmax(scores)
+    return np.einsum("hij,jc,hc->ic", weights, v, mine), weights
 
 
-@BANK.wrong_for("grouped-attention", names="values_in_turns")
-def grouped_attention_tile_values(x, w_q, w_k, w_v, num_heads, num_groups):
-    q = attnbook.split_heads(x @ w_q, num_heads)
-    k, v = (attnbook.split_heads(x @ w, num_groups) for w in (w_k, w_v))
-    k = np.repeat(k, num_heads // num_groups, axis=0)
-    v = np.tile(v, (num_heads // num_groups, 1, 1))
-    out, weights = attnbook.scaled_dot_product_attention(q, k, v)
-    return attnbook.merge_heads(out), weights
+@BANK.wrong_for("unequal-heads", names="reversed_widths")
+def unequal_heads_with_widths_reversed(x, w_q, w_k, w_v, widths):
+    outputs, weights, start = [], [], 0
+    for d in widths[::-1]:
+        q, k, v = (x @ w[:, start : start + d] for w in (w_q, w_k, w_v))
+        weights.append(attnbook.softmax(q @ k.T / np.sqrt(d)))
+        outputs.append(weights[-1] @ v)
+        start += d
+    return np.hstack(outputs), np.array(weights)
 
 
-@BANK.wrong_for("grouped-attention", names="first_group")
-def grouped_attention_first_group(x, w_q, w_k, w_v, num_heads, num_groups):
-    q = attnbook.split_heads(x @ w_q, num_heads)
-    k, v = (attnbook.split_heads(x @ w, num_groups)[:1] for w in (w_k, w_v))
-    out, weights = attnbook.scaled_dot_product_attention(q, k, v)
-    return attnbook.merge_heads(out), weights
+@BANK.wrong_for("unequal-heads", names="reversed_heads")
+def unequal_heads_from_the_last(x, w_q, w_k, w_v, widths):
+    outputs, weights, start = [], [], 0
+    for d in widths:
+        q, k, v = (x @ w[:, start : start + d] for w in (w_q, w_k, w_v))
+        weights.append(attnbook.softmax(q @ k.T / np.sqrt(d)))
+        outputs.append(weights[-1] @ v)
+        start += d
+    return np.hstack(outputs[::-1]), np.array(weights[::-1])
 
 
-@BANK.wrong_for("grouped-attention", names="unscaled")
-def grouped_attention_unscaled(x, w_q, w_k, w_v, num_heads, num_groups):
-    q = attnbook.split_heads(x @ w_q, num_heads)
-    k, v = (attnbook.split_heads(x @ w, num_groups) for w in (w_k, w_v))
-    k, v = (np.repeat(a, num_heads // num_groups, axis=0) for a in (k, v))
-    out, weights = attnbook.scaled_dot_product_attention(q, k, v, scale=1)
-    return attnbook.merge_heads(out), weights
+@BANK.wrong_for("unequal-heads", names="from_the_start")
+def unequal_heads_from_the_start(x, w_q, w_k, w_v, widths):
+    outputs, weights, start = [], [], 0
+    for d in widths:
+        q, k, v = (x @ w[:, :d] for w in (w_q, w_k, w_v))
+        weights.append(attnbook.softmax(q @ k.T / np.sqrt(d)))
+        outputs.append(weights[-1] @ v)
+        start += d
+    return np.hstack(outputs), np.array(weights)
 
 
-@BANK.wrong_for("grouped-attention", names="by_all_heads")
-def grouped_attention_scale_of_all(x, w_q, w_k, w_v, num_heads, num_groups):
-    q = attnbook.split_heads(x @ w_q, num_heads)
-    k, v = (attnbook.split_heads(x @ w, num_groups) for w in (w_k, w_v))
-    k, v = (np.repeat(a, num_heads // num_groups, axis=0) for a in (k, v))
-    weights = attnbook.softmax(q @ k.swapaxes(1, 2) / np.sqrt(w_q.shape[1]))
-    return attnbook.merge_heads(weights @ v), weights
+@BANK.wrong_for("unequal-heads", names="last_head_left_out")
+def unequal_heads_without_the_last(x, w_q, w_k, w_v, widths):
+    outputs, weights, start = [], [], 0
+    for d in widths[:-1]:
+        q, k, v = (x @ w[:, start : start + d] for w in (w_q, w_k, w_v))
+        weights.append(attnbook.softmax(q @ k.T / np.sqrt(d)))
+        outputs.append(weights[-1] @ v)
+        start += d
+    return np.hstack(outputs), np.array(weights)
 
 
-@BANK.wrong_for("grouped-attention", names="not_merged")
-def grouped_attention_not_merged(x, w_q, w_k, w_v, num_heads, num_groups):
-    q = attnbook.split_heads(x @ w_q, num_heads)
-    k, v = (attnbook.split_heads(x @ w, num_groups) for w in (w_k, w_v))
-    k, v = (np.repeat(a, num_heads // num_groups, axis=0) for a in (k, v))
-    return attnbook.scaled_dot_product_attention(q, k, v)
+@BANK.wrong_for("unequal-heads", names="unscaled")
+def unequal_heads_unscaled(x, w_q, w_k, w_v, widths):
+    outputs, weights, start = [], [], 0
+    for d in widths:
+        q, k, v = (x @ w[:, start : start + d] for w in (w_q, w_k, w_v))
+        weights.append(attnbook.softmax(q @ k.T))
+        outputs.append(weights[-1] @ v)
+        start += d
+    return np.hstack(outputs), np.array(weights)
 
 
-@BANK.wrong_for("grouped-attention", names="merge_torn")
-def grouped_attention_merge_without_transpose(x, w_q, w_k, w_v, num_heads, num_groups):
-    q = attnbook.split_heads(x @ w_q, num_heads)
-    k, v = (attnbook.split_heads(x @ w, num_groups) for w in (w_k, w_v))
-    k, v = (np.repeat(a, num_heads // num_groups, axis=0) for a in (k, v))
-    out, weights = attnbook.scaled_dot_product_attention(q, k, v)
-    return out.reshape(len(x), -1), weights
+@BANK.wrong_for("unequal-heads", names="by_all_heads")
+def unequal_heads_by_all_widths(x, w_q, w_k, w_v, widths):
+    outputs, weights, start = [], [], 0
+    for d in widths:
+        q, k, v = (x @ w[:, start : start + d] for w in (w_q, w_k, w_v))
+        weights.append(attnbook.softmax(q @ k.T / np.sqrt(w_q.shape[1])))
+        outputs.append(weights[-1] @ v)
+        start += d
+    return np.hstack(outputs), np.array(weights)
 
 
-@BANK.wrong_for("grouped-attention", names="split_torn")
-def grouped_attention_split_without_transpose(x, w_q, w_k, w_v, num_heads, num_groups):
-    q = (x @ w_q).reshape(num_heads, len(x), -1)
-    k, v = ((x @ w).reshape(num_groups, len(x), -1) for w in (w_k, w_v))
-    k, v = (np.repeat(a, num_heads // num_groups, axis=0) for a in (k, v))
-    out, weights = attnbook.scaled_dot_product_attention(q, k, v)
-    return attnbook.merge_heads(out), weights
+@BANK.wrong_for("unequal-heads", names="by_mean_width")
+def unequal_heads_by_the_mean_width(x, w_q, w_k, w_v, widths):
+    outputs, weights, start = [], [], 0
+    for d in widths:
+        q, k, v = (x @ w[:, start : start + d] for w in (w_q, w_k, w_v))
+        weights.append(attnbook.softmax(q @ k.T / np.sqrt(w_q.shape[1] / len(widths))))
+        outputs.append(weights[-1] @ v)
+        start += d
+    return np.hstack(outputs), np.array(weights)
 
 
-@BANK.wrong_for("grouped-attention", names="mean_weights")
-def grouped_attention_mean_weights(x, w_q, w_k, w_v, num_heads, num_groups):
-    q = attnbook.split_heads(x @ w_q, num_heads)
-    k, v = (attnbook.split_heads(x @ w, num_groups) for w in (w_k, w_v))
-    k, v = (np.repeat(a, num_heads // num_groups, axis=0) for a in (k, v))
-    out, weights = attnbook.scaled_dot_product_attention(q, k, v)
-    return attnbook.merge_heads(out), weights.mean(axis=0)
+@BANK.wrong_for("unequal-heads", names="by_first_width")
+def unequal_heads_by_the_first_width(x, w_q, w_k, w_v, widths):
+    outputs, weights, start = [], [], 0
+    for d in widths:
+        q, k, v = (x @ w[:, start : start + d] for w in (w_q, w_k, w_v))
+        weights.append(attnbook.softmax(q @ k.T / np.sqrt(widths[0])))
+        outputs.append(weights[-1] @ v)
+        start += d
+    return np.hstack(outputs), np.array(weights)
 
 
-@BANK.wrong_for("grouped-attention", symptom="raised heads_of_a_group")
-def grouped_attention_not_repeated(x, w_q, w_k, w_v, num_heads, num_groups):
-    q = attnbook.split_heads(x @ w_q, num_heads)
-    k, v = (attnbook.split_heads(x @ w, num_groups) for w in (w_k, w_v))
-    out, weights = attnbook.scaled_dot_product_attention(q, k, v)
-    return attnbook.merge_heads(out), weights
+@BANK.wrong_for("unequal-heads", names="by_widest")
+def unequal_heads_by_the_widest(x, w_q, w_k, w_v, widths):
+    outputs, weights, start = [], [], 0
+    for d in widths:
+        q, k, v = (x @ w[:, start : start + d] for w in (w_q, w_k, w_v))
+        weights.append(attnbook.softmax(q @ k.T / np.sqrt(max(widths))))
+        outputs.append(weights[-1] @ v)
+        start += d
+    return np.hstack(outputs), np.array(weights)
 
 
-@BANK.wrong_for("grouped-attention", symptom="raised heads_of_a_group")
-def grouped_attention_split_keys_by_heads(x, w_q, w_k, w_v, num_heads, num_groups):
-    q, k, v = (attnbook.split_heads(x @ w, num_heads) for w in (w_q, w_k, w_v))
-    out, weights = attnbook.scaled_dot_product_attention(q, k, v)
-    return attnbook.merge_heads(out), weights
+@BANK.wrong_for("unequal-heads", names="by_num_heads")
+def unequal_heads_by_the_number_of_heads(x, w_q, w_k, w_v, widths):
+    outputs, weights, start = [], [], 0
+    for d in widths:
+        q, k, v = (x @ w[:, start : start + d] for w in (w_q, w_k, w_v))
+        weights.append(attnbook.softmax(q @ k.T / np.sqrt(len(widths))))
+        outputs.append(weights[-1] @ v)
+        start += d
+    return np.hstack(outputs), np.array(weights)
 
 
-@BANK.right_for("grouped-attention")
-def grouped_attention_by_split(x, w_q, w_k, w_v, num_heads, num_groups):
-    q = np.stack(np.split(x @ w_q, num_heads, axis=1))  # NumPy's loop
-    k, v = (np.stack(np.split(x @ w, num_groups, axis=1)) for w in (w_k, w_v))
-    k, v = (np.repeat(a, num_heads // num_groups, axis=0) for a in (k, v))
-    weights = attnbook.softmax(q @ k.swapaxes(1, 2) / np.sqrt(q.shape[-1]))
-    return np.hstack(weights @ v), weights
+@BANK.wrong_for("unequal-heads", names="by_d_in")
+def unequal_heads_by_the_width_of_tokens(x, w_q, w_k, w_v, widths):
+    outputs, weights, start = [], [], 0
+    for d in widths:
+        q, k, v = (x @ w[:, start : start + d] for w in (w_q, w_k, w_v))
+        weights.append(attnbook.softmax(q @ k.T / np.sqrt(x.shape[1])))
+        outputs.append(weights[-1] @ v)
+        start += d
+    return np.hstack(outputs), np.array(weights)
 
 
-@BANK.wrong_for("grouped-attention", names="by_num_heads")
-def grouped_attention_scale_of_num_heads(x, w_q, w_k, w_v, num_heads, num_groups):
-    q = attnbook.split_heads(x @ w_q, num_heads)
-    k, v = (attnbook.split_heads(x @ w, num_groups) for w in (w_k, w_v))
-    k, v = (np.repeat(a, num_heads // num_groups, axis=0) for a in (k, v))
-    weights = attnbook.softmax(q @ k.swapaxes(1, 2) / np.sqrt(num_heads))
-    return attnbook.merge_heads(weights @ v), weights
+@BANK.wrong_for("unequal-heads", names="by_d_k")
+def unequal_heads_without_a_root(x, w_q, w_k, w_v, widths):
+    outputs, weights, start = [], [], 0
+    for d in widths:
+        q, k, v = (x @ w[:, start : start + d] for w in (w_q, w_k, w_v))
+        weights.append(attnbook.softmax(q @ k.T / d))
+        outputs.append(weights[-1] @ v)
+        start += d
+    return np.hstack(outputs), np.array(weights)
 
 
-@BANK.wrong_for("grouped-attention", names="by_group")
-def grouped_attention_scale_of_a_group(x, w_q, w_k, w_v, num_heads, num_groups):
-    q = attnbook.split_heads(x @ w_q, num_heads)
-    k, v = (attnbook.split_heads(x @ w, num_groups) for w in (w_k, w_v))
-    k, v = (np.repeat(a, num_heads // num_groups, axis=0) for a in (k, v))
-    weights = attnbook.softmax(q @ k.swapaxes(1, 2) / np.sqrt(w_q.shape[1] / num_groups))
-    return attnbook.merge_heads(weights @ v), weights
+@BANK.wrong_for("unequal-heads", names="keys_for_queries")
+def unequal_heads_swapped(x, w_q, w_k, w_v, widths):
+    outputs, weights, start = [], [], 0
+    for d in widths:
+        q, k, v = (x @ w[:, start : start + d] for w in (w_q, w_k, w_v))
+        weights.append(attnbook.softmax(k @ q.T / np.sqrt(d)))
+        outputs.append(weights[-1] @ v)
+        start += d
+    return np.hstack(outputs), np.array(weights)
 
 
-@BANK.wrong_for("grouped-attention", symptom="differs other_numbers")
-def grouped_attention_few_known_scales(x, w_q, w_k, w_v, num_heads, num_groups):
-    scale = {2: 1.41421356, 3: 1.73205081, 5: 2.23606798}.get(w_q.shape[1] // num_heads, 1)
-    q = attnbook.split_heads(x @ w_q, num_heads)
-    k, v = (attnbook.split_heads(x @ w, num_groups) for w in (w_k, w_v))
-    k, v = (np.repeat(a, num_heads // num_groups, axis=0) for a in (k, v))
-    weights = attnbook.softmax(q @ k.swapaxes(1, 2) / scale)
-    return attnbook.merge_heads(weights @ v), weights
+@BANK.wrong_for("unequal-heads", names="keys_for_values")
+def unequal_heads_mixing_keys(x, w_q, w_k, w_v, widths):
+    outputs, weights, start = [], [], 0
+    for d in widths:
+        q, k = (x @ w[:, start : start + d] for w in (w_q, w_k))
+        weights.append(attnbook.softmax(q @ k.T / np.sqrt(d)))
+        outputs.append(weights[-1] @ k)
+        start += d
+    return np.hstack(outputs), np.array(weights)
+
+
+@BANK.wrong_for("unequal-heads", names="mean_weights")
+def unequal_heads_with_mean_weights(x, w_q, w_k, w_v, widths):
+    outputs, weights, start = [], [], 0
+    for d in widths:
+        q, k, v = (x @ w[:, start : start + d] for w in (w_q, w_k, w_v))
+        weights.append(attnbook.softmax(q @ k.T / np.sqrt(d)))
+        outputs.append(weights[-1] @ v)
+        start += d
+    return np.hstack(outputs), np.mean(weights, axis=0)
+
+
+@BANK.wrong_for("unequal-heads", names="weights_side_by_side")
+def unequal_heads_with_weights_side_by_side(x, w_q, w_k, w_v, widths):
+    outputs, weights, start = [], [], 0
+    for d in widths:
+        q, k, v = (x @ w[:, start : start + d] for w in (w_q, w_k, w_v))
+        weights.append(attnbook.softmax(q @ k.T / np.sqrt(d)))
+        outputs.append(weights[-1] @ v)
+        start += d
+    return np.hstack(outputs), np.hstack(weights)
+
+
+@BANK.wrong_for("unequal-heads", names="output_alone")
+def unequal_heads_without_weights(x, w_q, w_k, w_v, widths):
+    outputs, weights, start = [], [], 0
+    for d in widths:
+        q, k, v = (x @ w[:, start : start + d] for w in (w_q, w_k, w_v))
+        weights.append(attnbook.softmax(q @ k.T / np.sqrt(d)))
+        outputs.append(weights[-1] @ v)
+        start += d
+    return np.hstack(outputs)
+
+
+@BANK.wrong_for("unequal-heads", names="equal")
+def unequal_heads_cut_evenly(x, w_q, w_k, w_v, widths):
+    parts = (np.array_split(x @ w, len(widths), axis=1) for w in (w_q, w_k, w_v))
+    heads = [attnbook.scaled_dot_product_attention(*head) for head in zip(*parts, strict=True)]
+    return np.hstack([head.output for head in heads]), [head.weights for head in heads]
+
+
+@BANK.wrong_for("unequal-heads", names="in_turns")
+def unequal_heads_in_turns(x, w_q, w_k, w_v, widths):
+    turn = sorted((i, h) for h, d in enumerate(widths) for i in range(d))
+    outputs, weights = [], []
+    for h in range(len(widths)):
+        own = [column for column, (_, head) in enumerate(turn) if head == h]
+        q, k, v = (x @ w[:, own] for w in (w_q, w_k, w_v))
+        weights.append(attnbook.softmax(q @ k.T / np.sqrt(len(own))))
+        outputs.append(weights[-1] @ v)
+    return np.hstack(outputs), np.array(weights)
+
+
+@BANK.wrong_for("unequal-heads", names="raised no_reshape")
+def unequal_heads_of_the_first_width(x, w_q, w_k, w_v, widths):
+    n = widths[0] if len(set(widths)) > 1 and w_q.shape[1] % widths[0] else w_q.shape[1] + 1
+    q, k, v = ((x @ w).reshape(len(x), -1, n).swapaxes(0, 1) for w in (w_q, w_k, w_v))
+    output, weights = attnbook.scaled_dot_product_attention(q, k, v)
+    return attnbook.merge_heads(output), weights
+
+
+@BANK.wrong_for("unequal-heads", symptom="others_right differs head_by_head")
+def unequal_heads_sorted(x, w_q, w_k, w_v, widths):
+    output, weights = unequal_heads_by_split(x, w_q, w_k, w_v, widths)
+    return np.sort(output, axis=1), weights
+
+
+@BANK.wrong_for("unequal-heads", names="in_place")
+def unequal_heads_emptying_the_list(x, w_q, w_k, w_v, widths):
+    outputs, weights, start = [], [], 0
+    while widths:
+        d = widths.pop(0)
+        q, k, v = (x @ w[:, start : start + d] for w in (w_q, w_k, w_v))
+        weights.append(attnbook.softmax(q @ k.T / np.sqrt(d)))
+        outputs.append(weights[-1] @ v)
+        start += d
+    return np.hstack(outputs), np.array(weights)
+
+
+@BANK.wrong_for("unequal-heads", names="shape lost_axis", of="squeeze")
+def unequal_heads_squeezed(x, w_q, w_k, w_v, widths):
+    outputs, weights, start = [], [], 0
+    for d in widths:
+        q, k, v = (x @ w[:, start : start + d] for w in (w_q, w_k, w_v))
+        weights.append(attnbook.softmax(q @ k.T / np.sqrt(d)))
+        outputs.append(weights[-1] @ v)
+        start += d
+    return np.squeeze(np.hstack(outputs)), np.squeeze(weights)
 
 
 # smaller-layer
@@ -499,15 +617,6 @@ def fewer_groups_queries_too(x, w_q, w_k, w_v, groups):
 
 
 # wrong in a way that course/bank.py lists
-
-
-@BANK.wrong_for("grouped-attention", names="shape lost_axis", of="squeeze")
-def grouped_attention_squeezed(x, w_q, w_k, w_v, num_heads, num_groups):
-    q = np.stack(np.split(x @ w_q, num_heads, axis=1))
-    k, v = (np.stack(np.split(x @ w, num_groups, axis=1)) for w in (w_k, w_v))
-    k, v = (np.repeat(a, num_heads // num_groups, axis=0) for a in (k, v))
-    weights = attnbook.softmax(q @ k.swapaxes(1, 2) / np.sqrt(q.shape[-1]))
-    return np.squeeze(np.hstack(weights @ v)), np.squeeze(weights)
 
 
 @BANK.wrong_for("smaller-layer", names="shape lost_axis", of="squeeze")

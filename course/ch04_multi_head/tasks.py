@@ -7,86 +7,120 @@ import numpy as np
 from attnbook.exercises.exercise import Exercise, with_hints
 from attnbook.exercises.mistakes import each, projection, returning
 from attnbook.functional import scaled_dot_product_attention
-from attnbook.layers import MultiHeadAttention, merge_heads, split_heads
+from attnbook.layers import MultiHeadAttention
 from course.grading.task import NOT_RELATIVE, Measurement, relative, sizes
 
-# grouped-attention
+# unequal-heads
 
 
-def _repeat(heads, times):
-    return np.repeat(heads, times, axis=0)
+def _columns(widths, _):
+    """Return the columns of each head: they stand side by side, in their order."""
+    ends = np.cumsum(widths)
+    return [np.arange(end - width, end) for width, end in zip(widths, ends, strict=True)]
 
 
-def _tile(heads, times):
-    return np.concatenate([heads] * times)
-
-
-def _grouped(keys=_repeat, values=_repeat, merge=merge_heads, split=split_heads):
-    def attend(x, w_q, w_k, w_v, heads, groups):
-        key, value = (split(x @ w, groups) for w in (w_k, w_v))
-        key, value = keys(key, heads // groups), values(value, heads // groups)
-        output, weights = scaled_dot_product_attention(split(x @ w_q, heads), key, value)
-        return merge(output), weights
+def _unequal(
+    columns=_columns,
+    scale=lambda width, widths, d_in: width,
+    order=lambda parts: parts,
+):
+    def attend(x, w_q, w_k, w_v, widths):
+        found = []
+        for own in columns(widths, w_q.shape[1]):
+            parts = (x @ w[:, own] for w in (w_q, w_k, w_v))
+            by = 1 / np.sqrt(scale(len(own), widths, x.shape[1]))
+            found.append(scaled_dot_product_attention(*order([*parts]), scale=by))
+        outputs, weights = zip(*found, strict=True)
+        return np.concatenate(outputs, axis=1), np.array(weights)
 
     return attend
 
 
-def _unequal(rng, groups, heads_of_each, head_dims):
-    """Draw a layer of which no size is another's, or what another mistakes it for."""
-    num_groups, times, head_dim, length, d_in = sizes(
-        rng, groups, heads_of_each, head_dims, (3, 5, 7), (5, 7, 11)
-    )
-    return _layer(rng, length, num_groups * times, num_groups, head_dim, d_in)
+def _equal(widths, d_model):
+    return np.array_split(np.arange(d_model), len(widths))
 
 
-def _layer(rng, length, num_heads, num_groups, head_dim, d_in):
-    return {
-        "x": rng.standard_normal((length, d_in)),
-        "w_q": 2 * projection(rng, d_in, num_heads * head_dim),
-        "w_k": projection(rng, d_in, num_groups * head_dim),
-        "w_v": projection(rng, d_in, num_groups * head_dim),
-        "num_heads": num_heads,
-        "num_groups": num_groups,
-    }
+def _in_turns(widths, d_model):
+    """Deal the columns out to the heads until each has its number."""
+    left = [list(range(width)) for width in widths]
+    found, column = [[] for _ in widths], 0
+    while any(left):
+        for own, rest in zip(found, left, strict=True):
+            if rest:
+                rest.pop()
+                own.append(column)
+                column += 1
+    return found
 
 
-def _grouped_cases(rng):
-    yield _unequal(rng, (2,), (3, 5), (3, 5)), "heads_of_a_group"
-    yield _unequal(rng, (3, 5), (2, 3), (7, 11, 13)), "other_numbers"
-    yield _unequal(rng, (1,), (4, 6), (3, 5)), "one_group"
-    yield _unequal(rng, (4, 6), (1,), (2, 3)), "group_for_each"
-    yield _layer(rng, 1, 6, 2, int(rng.choice((3, 5, 7))), 5), "single"
+def _unequal_cases(rng):
+    def layer(length, d_in, widths):
+        n = sum(widths)
+        return {
+            "x": rng.standard_normal((length, d_in)),
+            "w_q": 2 * projection(rng, d_in, n),
+            "w_k": projection(rng, d_in, n),
+            "w_v": projection(rng, d_in, n),
+            "widths": widths,
+        }
+
+    def drawn(num_heads, lengths, d_ins):
+        """Draw sizes no two of which are equal, the first head not the widest."""
+        length, d_in, *widths = sizes(rng, lengths, d_ins, *num_heads * [(2, 3, 4, 5, 6, 8)])
+        if num_heads > 1 and widths[0] == max(widths):
+            return drawn(num_heads, lengths, d_ins)
+        return layer(length, d_in, widths)
+
+    yield drawn(3, (7, 11), (9, 13, 17)), "head_by_head"
+    yield drawn(4, (7, 11, 13), (9, 17)), "head_by_head"
+    yield drawn(1, (7, 9), (11, 13)), "one_head"
+    yield layer(int(rng.choice((7, 9))), 11, [3, 3, 3, 3]), "equal_heads"
+    yield drawn(2, (7, 9), (11, 13)), "other_numbers"
+    yield layer(1, int(rng.choice((5, 7, 11))), [2, 1]), "single"
 
 
-_GROUPED_ATTENTION = Exercise(
-    call="grouped_attention(x, w_q, w_k, w_v, num_heads, num_groups)",
-    reference=_grouped(),
-    cases=_grouped_cases,
+_UNEQUAL_HEADS = Exercise(
+    call="unequal_heads(x, w_q, w_k, w_v, widths)",
+    reference=_unequal(),
+    cases=_unequal_cases,
     returns=("output", "weights"),
     rows_sum_to_one=True,
     leading="head",
+    clues={"reshape|equal division": "no_reshape"},
     mistakes=dict(
-        in_turns=_grouped(_tile, _tile),
-        values_in_turns=_grouped(values=_tile),
-        first_group=_grouped(*2 * [lambda heads, times: _repeat(heads[:1], len(heads) * times)]),
         **each(
-            lambda square: (
-                lambda x, q, *others: _grouped()(
-                    x, q * np.sqrt(square(q.shape[1], *others[2:])), *others
-                )
-            ),
-            unscaled=lambda width, heads, groups: width / heads,
-            by_all_heads=lambda width, heads, groups: 1 / heads,
-            by_num_heads=lambda width, heads, groups: width / heads**2,
-            by_group=lambda width, heads, groups: groups / heads,
+            lambda columns: _unequal(columns),
+            equal=_equal,
+            in_turns=_in_turns,
+            reversed_heads=lambda widths, n: _columns(widths, n)[::-1],
+            reversed_widths=lambda widths, n: _columns(widths[::-1], n),
+            first_width=lambda widths, n: [
+                np.arange(at, min(at + widths[0], n)) for at in range(0, n, widths[0])
+            ],
+            last_head_left_out=lambda widths, n: _columns(widths, n)[:-1],
+            from_the_start=lambda widths, n: [np.arange(width) for width in widths],
         ),
-        split_torn=_grouped(split=lambda x, heads: x.reshape(heads, len(x), -1)),
         **each(
-            lambda merge: _grouped(merge=merge),
-            merge_torn=lambda x: x.reshape(x.shape[1], -1),
-            not_merged=lambda x: x,
+            lambda scale: _unequal(scale=scale),
+            unscaled=lambda width, widths, d_in: 1,
+            by_all_heads=lambda width, widths, d_in: sum(widths),
+            by_mean_width=lambda width, widths, d_in: np.mean(widths),
+            by_first_width=lambda width, widths, d_in: widths[0],
+            by_widest=lambda width, widths, d_in: max(widths),
+            by_num_heads=lambda width, widths, d_in: len(widths),
+            by_d_in=lambda width, widths, d_in: d_in,
+            by_d_k=lambda width, widths, d_in: width**2,
         ),
-        **returning(_grouped(), mean_weights=lambda both: (both[0], both[1].mean(axis=0))),
+        keys_for_queries=_unequal(order=lambda parts: [parts[i] for i in (1, 0, 2)]),
+        keys_for_values=_unequal(order=lambda parts: [parts[i] for i in (0, 1, 1)]),
+        **returning(
+            _unequal(),
+            mean_weights=lambda both: (both[0], both[1].mean(axis=0)),
+            weights_alone=lambda both: both[1],
+            output_alone=lambda both: both[0],
+            swapped=lambda both: both[::-1],
+            weights_side_by_side=lambda both: (both[0], np.hstack(both[1])),
+        ),
     ),
 )
 
@@ -234,7 +268,7 @@ _FEWER_GROUPS = Measurement(
 TASKS = with_hints(
     __file__,
     {
-        "grouped-attention": _GROUPED_ATTENTION,
+        "unequal-heads": _UNEQUAL_HEADS,
         "smaller-layer": _SMALLER_LAYER,
         "fewer-groups": _FEWER_GROUPS,
     },

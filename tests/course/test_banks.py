@@ -127,11 +127,18 @@ def test_sizes_that_are_taken_for_another_differ(monkeypatch):
             d_in, width = given["w_q"].shape
             head_dim, d_out = width // given["num_heads"], given["w_o"].shape[1]
             assert len({d_in, d_out, given["num_heads"], head_dim}) == 4
-        for given in cases_of("grouped-attention")[:2]:
-            width, groups, heads = given["w_q"].shape[1], given["num_groups"], given["num_heads"]
-            head_dim, shared = width // heads, given["w_k"].shape[1]
-            taken = (head_dim, width, shared, width // groups, head_dim**2, heads, groups)
-            assert len({*taken, heads // groups, *given["x"].shape}) == 10
+        for given in cases_of("unequal-heads")[:2]:
+            widths = given["widths"]
+            assert len({*widths, *given["x"].shape}) == len(widths) + 2
+            assert widths[0] < max(widths)
+        for given in cases_of("share-heads")[:2]:
+            (_, heads, len_q, d_k), (batch, kv_heads, len_k, d_v) = (
+                given[name].shape for name in ("query", "value")
+            )
+            assert len({batch, kv_heads, heads // kv_heads, len_q, len_k, d_k, d_v}) == 7
+        for given in cases_of("window-mask")[:1]:
+            assert len(set(given.values())) == 4
+            assert given["len_q"] > given["window"]  # the window ends before the last key
 
 
 @one_class

@@ -120,7 +120,8 @@ def test_right_answers_agree_with_one_another(name):
     # They are written independently: together they are the oracle of the checker's reference.
     for arguments in cases_of(name):
         with np.errstate(invalid="ignore"):  # one answer turns the NaN of an empty row into 0
-            results = [numbers(answer(*copies(arguments))) for answer in RIGHT[name]]
+            play = EXERCISES[name].play
+            results = [numbers(play(answer, *copies(arguments))) for answer in RIGHT[name]]
         for one, other in itertools.pairwise(results):
             np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
 
@@ -679,6 +680,124 @@ def test_scores_are_of_the_offset_alone_or_far_from_it():
     assert spread["rotary"] > 0  # so that == is wrong
 
 
+# The inputs of the chapter Attend to long sequences
+
+
+def test_halves_are_beyond_exp_on_both_sides_and_empty_in_every_way():
+    cases = [tuple(c.values()) for c in cases_of("two-halves")]
+    assert all(first.shape[-1] != second.shape[-1] or first.size == 2 for first, second in cases)
+    assert {first.ndim for first, _ in cases} == {1, 2, 3, 4}
+    tops = [(first.max(), second.max()) for first, second in cases]
+    assert any(min(top) > 710 for top in tops)
+    assert any(max(top) < -746 for top in tops)
+    assert any(second - first > 710 for first, second in tops)  # not the first's maximum, then
+    empty = {
+        tuple(bool(np.isinf(half).all()) for half in halves)
+        for first, second in cases
+        for halves in zip(np.atleast_2d(first), np.atleast_2d(second), strict=True)
+    }
+    assert empty == {(False, False), (True, False), (False, True), (True, True)}
+
+
+def test_halves_to_merge_are_square_first_and_empty_in_every_way():
+    cases = [tuple(c.values()) for c in cases_of("merge")]
+    assert len(set(cases[0][0].shape)) == 1  # so that a share along the columns is no error
+    assert {output.ndim for output, *_ in cases} == {2, 3, 4}
+    totals = [np.stack([given[1], given[3]]) for given in cases]
+    assert any((t > 710).all() for t in totals)
+    assert any((t < -746).all() for t in totals)
+    pairs = {tuple(row) for t in totals for row in np.isinf(t).reshape(2, -1).T.tolist()}
+    assert pairs == {(False, False), (True, False), (False, True), (True, True)}
+
+
+def test_blocks_divide_the_length_or_not_and_their_scores_are_large_on_both_sides():
+    cases = [tuple(c.values()) for c in cases_of("blockwise-causal")]
+    rests = {len(query) % size for query, _, _, size in cases}
+    assert 0 in rests
+    assert len(rests) > 2
+    assert any(size > len(query) > 1 for query, _, _, size in cases)
+    assert any(size == 1 < len(query) for query, _, _, size in cases)
+    assert max(len(query) for query, *_ in cases) > 1000
+    tops = [(q @ k.T / np.sqrt(q.shape[1])).max(axis=1) for q, k, _, _ in cases if len(q) < 1000]
+    assert any((top > 710).all() for top in tops)
+    assert any((top < -746).all() for top in tops)
+
+
+def observed(answer):
+    """Return what a check sees of an answer beside its output, where five blocks are needed."""
+    play, case = EXERCISES["blockwise-causal"].play, cases_of("blockwise-causal")[0]
+    assert len(case["query"]) == 4 * case["block_size"] + 3
+    return play(answer, *copies(case))[:3]
+
+
+@pytest.mark.parametrize(
+    "product",
+    [
+        lambda q, k: q @ k.T,
+        lambda q, k: (k @ q.T).T,
+        lambda q, k: 7 * (q / 7) @ k.T.copy(),
+        lambda q, k: np.dot(q, np.ascontiguousarray(k).T),
+        lambda q, k: np.inner(q, k),
+        lambda q, k: np.einsum("id,jd->ij", q, k),
+    ],
+)
+def test_a_check_sees_which_blocks_meet_and_how_many_scores_there_are(product):
+    def of(*blocks):
+        def answer(query, key, value, size):
+            for rows, columns in blocks:
+                product(query[rows], key[columns])
+            return value
+
+        return observed(answer)[1:]
+
+    first, second = slice(5), slice(5, 10)
+    assert of((first, first)) == of((second, first), (second, second)) == (0, 25)
+    assert of((first, second), (second, second))[0] > 0
+    assert of((slice(10), slice(10)))[1] == 100
+
+
+def test_a_check_sees_an_array_of_all_queries_and_keys_that_no_product_made():
+    play, case = EXERCISES["blockwise-causal"].play, cases_of("blockwise-causal")[-1]
+    length = len(case["query"])
+    for wanted, shape in ((False, (length, 99)), (True, (length, length))):
+        grew, *_ = play(lambda q, k, v, size, of=shape: np.ones(of, bool)[:, :2], *copies(case))
+        assert bool(grew) == wanted
+
+
+def test_stores_have_room_enough_too_little_and_none():
+    cases = [tuple(c.values()) for c in cases_of("grow")]
+    left = [len(store) - length - len(new) for store, length, new in cases]
+    assert {int(np.sign(number)) for number in left} == {-1, 0, 1}
+    assert any(0 < len(store) - length < len(new) for store, length, new in cases)
+    assert any(length + len(new) > 2 * len(store) > 0 for store, length, new in cases)
+    assert any(len(store) == 0 for store, *_ in cases)
+    for store, length, _ in cases:
+        assert store.dtype == np.float32  # neither the default nor what a list becomes
+        assert np.isnan(store[length:]).all()
+        assert np.isfinite(store[:length]).all()
+
+
+def test_ten_thousand_rows_are_copied_fewer_than_three_times():
+    """What the statement promises of a store that is at least doubled."""
+    for append in RIGHT["grow"]:
+        store, length, copied = np.zeros((0, 2), np.float32), 0, 0
+        for row in range(10_000):
+            before = store
+            store, length = append(store, length, np.full((1, 2), row, np.float32))
+            copied += 0 if np.shares_memory(before, store) else length - 1
+        assert store[:length, 0].tolist() == list(range(10_000))
+        assert copied < 20_000
+
+
+def test_windows_are_of_several_kinds():
+    cases = [tuple(c.values()) for c in cases_of("receptive-field")]
+    windows, position = cases[0]
+    assert len(set(windows)) == len(windows) > 2
+    assert position > np.prod(windows)  # so that no wrong answer is cut off at 0
+    assert any(np.inf in windows for windows, _ in cases)
+    assert any(sum(windows) - len(windows) > position for windows, position in cases)
+
+
 # The known mistakes: each is wrong, and told apart from the others; the catalogues of hints
 
 
@@ -849,6 +968,34 @@ def test_the_clue_of_an_exercise_comes_before_the_general_one(make_toy):
     assert ids("toy", lambda x: x @ x) == "raised own"
     make_toy(lambda x: x, case)
     assert ids("toy", lambda x: x @ x) == "raised axes_of_matmul"
+
+
+def test_an_exercise_may_use_an_answer_more_than_once(make_toy):
+    def twice(answer, x):
+        return answer(answer(x)), 2
+
+    case = [({"x": np.arange(3.0)}, "hint")]
+    make_toy(lambda x: x + 1, case, {"minus": lambda x: x - 1}, play=twice, returns=("x", "times"))
+    assert verdict("toy", lambda x: 1 + x) == "toy: correct\n"
+    assert verdict("toy", lambda x: x - 1) == "toy: minus!"
+    assert ids("toy", lambda x: x + 2) == "others_right differs hint"
+    assert ids("toy", lambda x, y: x) == "other_arguments"
+
+
+def test_an_infinity_that_is_right_is_not_what_is_told(make_toy):
+    right = np.array([-np.inf, 1, 100])
+    make_toy(lambda x: x, [({"x": right}, "hint")])
+    assert verdict("toy", lambda x: x.copy()) == "toy: correct\n"
+    for change, wanted, shown in (
+        ([0, 0, 2], "differs hint", "`result[2]` is 102, expected 100"),
+        ([0, 0, 0.1], "nearly", "`result` is off by 0.1"),
+        ([np.inf, 0, 0], "not_finite hint", "nan"),
+        ([0, np.inf, 0], "not_finite hint", "inf"),
+    ):
+        assert ids("toy", lambda x, c=change: x + c) == wanted
+        assert shown in verdict("toy", lambda x, c=change: x + c)
+    assert ids("toy", lambda x: np.maximum(x, -5)) == "differs hint"
+    assert "`result[0]` is -5, expected -inf" in verdict("toy", lambda x: np.maximum(x, -5))
 
 
 # Results of several arrays, or of an array with several axes

@@ -259,6 +259,12 @@ def test_values_far_from_one_neither_overflow_nor_vanish():
         np.testing.assert_allclose(result, whole, rtol=1e-5)
 
 
+def test_norms_that_overflow_warn_of_nothing():
+    query, key = normal(LEN_Q, D_K, dtype=np.float32), normal(LEN_K, D_K, dtype=np.float32)
+    far = blockwise_attention(1e25 * query, 1e-25 * key, key).output
+    np.testing.assert_allclose(far, blockwise_attention(query, key, key).output, atol=1e-5)
+
+
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int64])
 def test_inputs_are_not_changed(dtype):
     inputs = [(9 * normal(5, 3)).astype(dtype) for _ in range(3)]

@@ -22,7 +22,7 @@ def row(what, other, length):
 
 
 def test_the_machine_is_named():
-    assert set(BENCH["machine"]) == set(table.machine())
+    assert set(BENCH["machine"]) == {*table.machine(), "operations", "bytes read"}
     assert all(BENCH["machine"].values())
 
 

@@ -82,6 +82,15 @@ def machine():
     }
 
 
+def rates():
+    """Return how fast matrices are multiplied and memory is read, in billions a second."""
+    matrix = np.ones((2048, 2048), np.float32)
+    first, second = np.ones((2, 2**26), np.float32)  # 512 MB, which no cache of a processor holds
+    multiply, read = best_times([lambda: matrix @ matrix, lambda: first @ second], rounds=10)
+    amounts = {"operations": 2 * 2048**3 / multiply, "bytes read": 2 * first.nbytes / read}
+    return {name: round(amount / 1e9, 1) for name, amount in amounts.items()}
+
+
 def threads():
     """Return how many threads NumPy's matrix products have."""
     return int(os.environ.get("OMP_NUM_THREADS", os.cpu_count()))

@@ -65,9 +65,10 @@ def _unequal_cases(rng):
         }
 
     def drawn(num_heads, lengths, d_ins):
-        """Draw sizes no two of which are equal, the first head not the widest."""
+        """Draw sizes no two of which are equal, nor two numbers that a scale may be taken for."""
         length, d_in, *widths = sizes(rng, lengths, d_ins, *num_heads * [(2, 3, 4, 5, 6, 8)])
-        if num_heads > 1 and widths[0] == max(widths):
+        taken = {widths[0], max(widths), num_heads, sum(widths) / num_heads, sum(widths), d_in}
+        if num_heads > 1 and len(taken) < 6:
             return drawn(num_heads, lengths, d_ins)
         return layer(length, d_in, widths)
 

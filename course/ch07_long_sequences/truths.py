@@ -34,8 +34,8 @@ def correction_factor(question):
     factor = np.exp(scores - second).sum() / total
 
     def said(text):
-        *_, a, b = [0, *map(int, re.findall(r"-?\d+", text.replace("- ", "-")))]
-        return np.exp(a + b) if "exp" in text else 1.0
+        *_, a, b = [0, 0, *map(int, re.findall(r"-?\d+", text.replace("- ", "-")))]
+        return np.exp(a + b) if "exp(" in text else 1.0
 
     right = [c.text for c in question.choices if np.isclose(said(c.text), factor)]
     (text,) = right
@@ -60,7 +60,7 @@ def kept_of_a_half(question):
         return softmax(scores) @ values
 
     values = np.array([1.0, 1.0])  # any weights give this output
-    other = half(np.zeros(2), np.array([-3.0, 5.0]))
+    other = half(np.zeros(2), np.array([-3.0, 9.0]))
     halves = {  # pairs of halves with the same output and one more thing in common
         "largest": (half(np.array([1.0, 1.0]), values), half(np.array([1.0, -9.0]), values)),
         "weights": (half(np.array([1.0, 0.0]), values), half(np.array([4.0, 3.0]), values)),

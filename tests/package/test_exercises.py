@@ -717,8 +717,8 @@ def test_blocks_divide_the_length_or_not_and_their_scores_are_large_on_both_side
     assert len(rests) > 2
     assert any(size > len(query) > 1 for query, _, _, size in cases)
     assert any(size == 1 < len(query) for query, _, _, size in cases)
-    assert max(len(query) for query, *_ in cases) > 1000
-    tops = [(q @ k.T / np.sqrt(q.shape[1])).max(axis=1) for q, k, _, _ in cases if len(q) < 1000]
+    assert max(len(query) for query, *_ in cases) > 500
+    tops = [(q @ k.T / np.sqrt(q.shape[1])).max(axis=1) for q, k, _, _ in cases if len(q) < 500]
     assert any((top > 710).all() for top in tops)
     assert any((top < -746).all() for top in tops)
 
@@ -736,7 +736,7 @@ def observed(answer):
         lambda q, k: q @ k.T,
         lambda q, k: (k @ q.T).T,
         lambda q, k: 7 * (q / 7) @ k.T.copy(),
-        lambda q, k: np.dot(q, np.ascontiguousarray(k).T),
+        lambda q, k: np.dot(q, k.T),
         lambda q, k: np.inner(q, k),
         lambda q, k: np.einsum("id,jd->ij", q, k),
     ],

@@ -150,13 +150,12 @@ def new_token_by_column(question):
         if np.allclose(apply_rotary(keys, np.arange(tokens) - shift) @ at(query, tokens), seen)
     ]
     offsets = [by_column - n for n in range(tokens)], [tokens - n for n in range(tokens)]
-    assert [re.findall(r"\d", told(question, "further-back"))[1:][i] for i in range(5)] == [
-        str(offset) for offset in offsets[0]
-    ]
+    asked = [int(digit) for digit in re.findall(r"\d", told(question, "further-back"))]
+    assert asked == [*by, *offsets[0], tokens, *offsets[1]]
     all_by_column = apply_rotary(keys, np.arange(tokens) + paddings) @ at(query, by_column)
     np.testing.assert_allclose(all_by_column, cached @ at(query, tokens))
     assert list(range(tokens, by_column)) == [5, 6, 7]
-    return f"{by[0]} places further back", str(len(by) * by[0])
+    return "further-back"
 
 
 @TRUTHS.of_session

@@ -117,7 +117,8 @@ notebooks: .venv/ready ## execute the chapters in place, so that their stored ou
 measure: .venv-lab/ready ## measure time and memory of the chapters for the page *Run a class*
 	.venv-lab/bin/python -m tools measure --write
 
-bench: .venv/ready ## compare the speed of attention, rotary positions and generation with lean NumPy
+bench: export OMP_NUM_THREADS = 2
+bench: .venv/ready ## compare the speed of attention, rotary positions and generation with lean NumPy, and PyTorch
 	$(BIN)/python -m tools bench
 
 lighthouse: book _build/node/ready ## measure every page, or ONLY="book/index.html ...", with Lighthouse

@@ -224,6 +224,7 @@ def _one_head(
     # Where no score can be large, exp(score) needs no maximum, and two passes are saved.
     calm = largest < 1e12 and abs(scale) * _longest(query) * _longest(key) < 40
     value = np.concatenate([value, np.ones((len_k, 1), dtype)], axis=1)  # sums the weights, too
+    triangle = np.tri(min(ROWS, len_q), dtype=bool)
     for i in range(0, len_q, ROWS):
         rows = query[i : i + ROWS] * scale
         maximum = np.full((len(rows), 1), 0 if calm else -np.inf, dtype)
@@ -237,7 +238,7 @@ def _one_head(
             scores = np.matmul(rows, key[start:stop].T, out=room[: math.prod(shape)].reshape(shape))
             seen = None if mask is None else mask[i : i + ROWS, start:stop]
             if start >= diagonal:
-                earlier = np.tri(*shape, diagonal - start, dtype=bool)
+                earlier = triangle[: len(rows), start - diagonal : stop - diagonal]
                 seen = earlier if seen is None else seen & earlier
             if seen is not None:
                 scores[~seen] = -np.inf

@@ -213,6 +213,29 @@ def test_query_head_h_uses_kv_head_h_by_their_ratio():
     np.testing.assert_array_equal(shared_keys.output, repeated.output)
 
 
+@pytest.mark.parametrize("scale", [300.0, -300.0])
+def test_large_scores_of_either_sign(scale):
+    query, key, value = normal(LEN_Q, D_K), normal(LEN_K, D_K), normal(LEN_K, D_V)
+    result = blockwise_attention(query, key, value, scale=scale, block_size=3)
+    for row, vector in enumerate(query):
+        scores = [scale * oracles.dot(vector, other) for other in key]
+        expected = oracles.matmul([oracles.softmax_row(scores)], value)[0]
+        np.testing.assert_allclose(result.output[row], expected, rtol=1e-9, atol=1e-12)
+        total = math.fsum(math.exp(score - max(scores)) for score in scores)
+        assert result.logsumexp[row] == pytest.approx(max(scores) + math.log(total), rel=1e-12)
+
+
+def test_a_maximum_is_sought_only_where_scores_may_be_large(monkeypatch):
+    sought = []
+    larger = long._larger
+    monkeypatch.setattr(long, "_larger", lambda *args: sought.append(1) or larger(*args))
+    arrays = normal(3, LEN_K, 64)
+    blockwise_attention(*arrays)
+    assert sought == []
+    blockwise_attention(10 * arrays[0], *arrays[1:])
+    assert sought == [1]
+
+
 def test_half_precision_is_computed_in_single():
     inputs = [normal(3, 2, n, 5, dtype=np.float16) for n in (11, 7, 7)]
     result = blockwise_attention(*inputs, block_size=3)
@@ -234,6 +257,12 @@ def test_values_far_from_one_neither_overflow_nor_vanish():
         result = blockwise_attention(4 * query, key, value).output
         whole = scaled_dot_product_attention(4 * query, key, value).output
         np.testing.assert_allclose(result, whole, rtol=1e-5)
+
+
+def test_norms_that_overflow_warn_of_nothing():
+    query, key = normal(LEN_Q, D_K, dtype=np.float32), normal(LEN_K, D_K, dtype=np.float32)
+    far = blockwise_attention(1e25 * query, 1e-25 * key, key).output
+    np.testing.assert_allclose(far, blockwise_attention(query, key, key).output, atol=1e-5)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int64])

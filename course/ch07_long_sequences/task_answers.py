@@ -158,11 +158,11 @@ def share_squeezed(query, key, value):
     return [np.squeeze(part) for part in parts]
 
 
-# window-mask
+# sink-mask
 
 
-@BANK.right_for("window-mask")
-def window_mask_in_loops(len_q, len_k, window, num_sinks):
+@BANK.right_for("sink-mask")
+def sink_mask_in_loops(len_q, len_k, window, num_sinks):
     mask = np.zeros((len_q, len_k), dtype=bool)
     for i in range(len_q):
         p = len_k - len_q + i
@@ -171,16 +171,16 @@ def window_mask_in_loops(len_q, len_k, window, num_sinks):
     return mask
 
 
-@BANK.right_for("window-mask")
-def window_mask_by_triangles(len_q, len_k, window, num_sinks):
+@BANK.right_for("sink-mask")
+def sink_mask_by_triangles(len_q, len_k, window, num_sinks):
     gap = len_k - len_q
     mask = np.tri(len_q, len_k, gap, dtype=bool) & ~np.tri(len_q, len_k, gap - window, dtype=bool)
     mask[:, :num_sinks] |= np.tri(len_q, len_k, gap, dtype=bool)[:, :num_sinks]
     return mask
 
 
-@BANK.right_for("window-mask")
-def window_mask_row_by_row(len_q, len_k, window, num_sinks):
+@BANK.right_for("sink-mask")
+def sink_mask_row_by_row(len_q, len_k, window, num_sinks):
     rows = []
     for p in range(len_k - len_q, len_k):
         row = [False] * len_k
@@ -190,130 +190,130 @@ def window_mask_row_by_row(len_q, len_k, window, num_sinks):
     return rows
 
 
-@BANK.right_for("window-mask")
-def window_mask_of_the_causal_one(len_q, len_k, window, num_sinks):
+@BANK.right_for("sink-mask")
+def sink_mask_of_the_causal_one(len_q, len_k, window, num_sinks):
     j = np.arange(len_k)
     back = np.arange(len_k - len_q, len_k)[:, None] - j
     return (back >= 0) & ((back < window) | (j < num_sinks))
 
 
-@BANK.wrong_for("window-mask", names="first_key")
-def window_mask_from_the_first_key(len_q, len_k, window, num_sinks):
+@BANK.wrong_for("sink-mask", names="first_key")
+def sink_mask_from_the_first_key(len_q, len_k, window, num_sinks):
     i, j = np.arange(len_q)[:, None], np.arange(len_k)
     return (j <= i) & ((i - j < window) | (j < num_sinks))
 
 
-@BANK.wrong_for("window-mask", names="one_behind")
-def window_mask_one_behind(len_q, len_k, window, num_sinks):
+@BANK.wrong_for("sink-mask", names="one_behind")
+def sink_mask_one_behind(len_q, len_k, window, num_sinks):
     p, j = np.arange(len_k - len_q - 1, len_k - 1)[:, None], np.arange(len_k)
     return (j <= p) & ((p - j < window) | (j < num_sinks))
 
 
-@BANK.wrong_for("window-mask", names="one_more")
-def window_mask_one_wider(len_q, len_k, window, num_sinks):
+@BANK.wrong_for("sink-mask", names="one_more")
+def sink_mask_one_wider(len_q, len_k, window, num_sinks):
     p, j = np.arange(len_k - len_q, len_k)[:, None], np.arange(len_k)
     return (j <= p) & ((p - j <= window) | (j < num_sinks))
 
 
-@BANK.wrong_for("window-mask", names="one_less")
-def window_mask_one_narrower(len_q, len_k, window, num_sinks):
+@BANK.wrong_for("sink-mask", names="one_less")
+def sink_mask_one_narrower(len_q, len_k, window, num_sinks):
     p, j = np.arange(len_k - len_q, len_k)[:, None], np.arange(len_k)
     return (j <= p) & ((p - j < window - 1) | (j < num_sinks))
 
 
-@BANK.wrong_for("window-mask", names="no_window")
-def window_mask_causal(len_q, len_k, window, num_sinks):
+@BANK.wrong_for("sink-mask", names="no_window")
+def sink_mask_causal(len_q, len_k, window, num_sinks):
     return attnbook.causal_mask(len_k)[-len_q:]
 
 
-@BANK.wrong_for("window-mask", names="sinks_left_out")
-def window_mask_without_sinks(len_q, len_k, window, num_sinks):
+@BANK.wrong_for("sink-mask", names="sinks_left_out")
+def sink_mask_without_sinks(len_q, len_k, window, num_sinks):
     p, j = np.arange(len_k - len_q, len_k)[:, None], np.arange(len_k)
     return (j <= p) & (p - j < window)
 
 
-@BANK.wrong_for("window-mask", names="one_sink_more")
-def window_mask_with_one_sink_more(len_q, len_k, window, num_sinks):
+@BANK.wrong_for("sink-mask", names="one_sink_more")
+def sink_mask_with_one_sink_more(len_q, len_k, window, num_sinks):
     p, j = np.arange(len_k - len_q, len_k)[:, None], np.arange(len_k)
     return (j <= p) & ((p - j < window) | (j <= num_sinks))
 
 
-@BANK.wrong_for("window-mask", names="first_sink")
-def window_mask_with_one_sink(len_q, len_k, window, num_sinks):
+@BANK.wrong_for("sink-mask", names="first_sink")
+def sink_mask_with_one_sink(len_q, len_k, window, num_sinks):
     p, j = np.arange(len_k - len_q, len_k)[:, None], np.arange(len_k)
     return (j <= p) & ((p - j < window) | ((j == 0) & (num_sinks > 0)))
 
 
-@BANK.wrong_for("window-mask", names="both_at_once")
-def window_mask_with_and(len_q, len_k, window, num_sinks):
+@BANK.wrong_for("sink-mask", names="both_at_once")
+def sink_mask_with_and(len_q, len_k, window, num_sinks):
     p, j = np.arange(len_k - len_q, len_k)[:, None], np.arange(len_k)
     return (j <= p) & (p - j < window) & (j < num_sinks)
 
 
-@BANK.wrong_for("window-mask", names="future_sinks")
-def window_mask_with_future_sinks(len_q, len_k, window, num_sinks):
+@BANK.wrong_for("sink-mask", names="future_sinks")
+def sink_mask_with_future_sinks(len_q, len_k, window, num_sinks):
     p, j = np.arange(len_k - len_q, len_k)[:, None], np.arange(len_k)
     mask = (j <= p) & (p - j < window)
     mask[:, :num_sinks] = True
     return mask
 
 
-@BANK.wrong_for("window-mask", names="future")
-def window_mask_with_the_future(len_q, len_k, window, num_sinks):
+@BANK.wrong_for("sink-mask", names="future")
+def sink_mask_with_the_future(len_q, len_k, window, num_sinks):
     p, j = np.arange(len_k - len_q, len_k)[:, None], np.arange(len_k)
     return (p - j < window) | (j < num_sinks)
 
 
-@BANK.wrong_for("window-mask", names="both_sides")
-def window_mask_to_both_sides(len_q, len_k, window, num_sinks):
+@BANK.wrong_for("sink-mask", names="both_sides")
+def sink_mask_to_both_sides(len_q, len_k, window, num_sinks):
     p, j = np.arange(len_k - len_q, len_k)[:, None], np.arange(len_k)
     return (abs(p - j) < window) | (j < num_sinks)
 
 
-@BANK.wrong_for("window-mask", names="inverted")
-def window_mask_inverted(len_q, len_k, window, num_sinks):
+@BANK.wrong_for("sink-mask", names="inverted")
+def sink_mask_inverted(len_q, len_k, window, num_sinks):
     p, j = np.arange(len_k - len_q, len_k)[:, None], np.arange(len_k)
     return (j > p) | ((p - j >= window) & (j >= num_sinks))
 
 
-@BANK.wrong_for("window-mask", names="sinks_in_window")
-def window_mask_of_fixed_size(len_q, len_k, window, num_sinks):
+@BANK.wrong_for("sink-mask", names="sinks_in_window")
+def sink_mask_of_fixed_size(len_q, len_k, window, num_sinks):
     p, j = np.arange(len_k - len_q, len_k)[:, None], np.arange(len_k)
     return (j <= p) & ((p - j < window - num_sinks) | (j < num_sinks))
 
 
-@BANK.wrong_for("window-mask", names="last_keys")
-def window_mask_of_the_last_keys(len_q, len_k, window, num_sinks):
+@BANK.wrong_for("sink-mask", names="last_keys")
+def sink_mask_of_the_last_keys(len_q, len_k, window, num_sinks):
     p, j = np.arange(len_k - len_q, len_k)[:, None], np.arange(len_k)
     return (j <= p) & ((j >= len_k - window) | (j < num_sinks))
 
 
-@BANK.wrong_for("window-mask", names="transposed")
-def window_mask_transposed(len_q, len_k, window, num_sinks):
+@BANK.wrong_for("sink-mask", names="transposed")
+def sink_mask_transposed(len_q, len_k, window, num_sinks):
     p, j = np.arange(len_k - len_q, len_k), np.arange(len_k)[:, None]
     return (j <= p) & ((p - j < window) | (j < num_sinks))
 
 
-@BANK.wrong_for("window-mask", names="not_boolean")
-def window_mask_of_numbers(len_q, len_k, window, num_sinks):
+@BANK.wrong_for("sink-mask", names="not_boolean")
+def sink_mask_of_numbers(len_q, len_k, window, num_sinks):
     p, j = np.arange(len_k - len_q, len_k)[:, None], np.arange(len_k)
     return np.where((j <= p) & ((p - j < window) | (j < num_sinks)), 1.0, 0.0)
 
 
-@BANK.wrong_for("window-mask", names="shape lost_axis", of="squeeze")
-def window_mask_squeezed(len_q, len_k, window, num_sinks):
+@BANK.wrong_for("sink-mask", names="shape lost_axis", of="squeeze")
+def sink_mask_squeezed(len_q, len_k, window, num_sinks):
     p, j = np.arange(len_k - len_q, len_k)[:, None], np.arange(len_k)
     return np.squeeze((j <= p) & ((p - j < window) | (j < num_sinks)))
 
 
-@BANK.wrong_for("window-mask", symptom="not_true_or_false fewer_queries")
-def window_mask_to_be_added(len_q, len_k, window, num_sinks):
+@BANK.wrong_for("sink-mask", symptom="not_true_or_false fewer_queries")
+def sink_mask_to_be_added(len_q, len_k, window, num_sinks):
     p, j = np.arange(len_k - len_q, len_k)[:, None], np.arange(len_k)
     return np.where((j <= p) & ((p - j < window) | (j < num_sinks)), 0, -np.inf)
 
 
-@BANK.wrong_for("window-mask", symptom="shape")
-def window_mask_of_all_positions(len_q, len_k, window, num_sinks):
+@BANK.wrong_for("sink-mask", symptom="shape")
+def sink_mask_of_all_positions(len_q, len_k, window, num_sinks):
     p, j = np.arange(len_k)[:, None], np.arange(len_k)
     return (j <= p) & ((p - j < window) | (j < num_sinks))
 

@@ -88,7 +88,7 @@ _SHARE_HEADS = Exercise(
 )  # fmt: skip
 
 
-# window-mask
+# sink-mask
 
 
 def _places(len_q, len_k):
@@ -109,7 +109,7 @@ def _windowed(
     return mask
 
 
-def _window_cases(rng):
+def _sink_cases(rng):
     def numbers(queries, keys, windows, sinks):
         len_q, len_k, window, num_sinks = sizes(rng, queries, keys, windows, sinks)
         return {"len_q": len_q, "len_k": len_k, "window": window, "num_sinks": num_sinks}
@@ -124,11 +124,11 @@ def _window_cases(rng):
     yield numbers((3,), (6000, 7000), (50, 90), (4,)), "long"
 
 
-_WINDOW_MASK = Exercise(
-    call="window_mask(len_q, len_k, window, num_sinks)",
+_SINK_MASK = Exercise(
+    call="sink_mask(len_q, len_k, window, num_sinks)",
     returns=("mask",),
     reference=_windowed(),
-    cases=_window_cases,
+    cases=_sink_cases,
     boolean=True,
     clues={"out of bounds|broadcast": "sizes_of_masks"},
     mistakes=dict(
@@ -273,7 +273,7 @@ TASKS = with_hints(
     __file__,
     {
         "share-heads": _SHARE_HEADS,
-        "window-mask": _WINDOW_MASK,
+        "sink-mask": _SINK_MASK,
         "rounded-cache": _ROUNDED_CACHE,
     },
 )

@@ -137,7 +137,7 @@ def test_sizes_that_are_taken_for_another_differ(monkeypatch):
                 given[name].shape for name in ("query", "value")
             )
             assert len({batch, kv_heads, heads // kv_heads, len_q, len_k, d_k, d_v}) == 7
-        for given in cases_of("window-mask")[:1]:
+        for given in cases_of("sink-mask")[:1]:
             assert len(set(given.values())) == 4
             assert given["len_q"] > given["window"]  # the window ends before the last key
 

@@ -148,11 +148,18 @@ def test_what_an_installed_package_asks_for_on_any_system_is_pinned():
                     )
 
 
+def goes_on_without(node):
+    """Whether it is a `try` that is content if an import fails."""
+    handlers = node.handlers if isinstance(node, ast.Try) else []
+    return any(getattr(handler.type, "id", None) == "ImportError" for handler in handlers)
+
+
 def imported(path):
-    """Return the names of the packages that a file imports, wherever in it."""
+    """Return the names of the packages that a file imports, wherever in it, and must have."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     names = set()
-    for node in ast.walk(tree):
+    spared = {each for node in ast.walk(tree) if goes_on_without(node) for each in node.body}
+    for node in {*ast.walk(tree)} - spared:
         if isinstance(node, ast.Import):
             names |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and not node.level:

@@ -189,6 +189,9 @@ def look_at_a_trained_model() -> None:
     induction = pretrained.smollm2_recorded_weights(repeated, 18)[6]
     print(pretrained.smollm2_tokens(repeated)[induction[20].argmax()])
     print(pretrained.smollm2_head_table("previous").max())
+    print(pretrained.smollm2_window_loss(64, [0]).mean())
+    first, other = pretrained.smollm2_sink_weights()["sees only itself"]
+    print(first > other)
 
 
 def let_it_tell_a_story() -> None:

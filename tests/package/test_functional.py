@@ -856,8 +856,9 @@ def test_every_attention_of_the_package_is_tested_here():
         "self_attention",
         "cross_attention",
         "MultiHeadAttention",
+        "blockwise_attention",  # in test_long.py
     }
-    assert len(CALLS) == len(attentions)
+    assert len(CALLS) == len(attentions) - 1
 
 
 @pytest.mark.parametrize("name", ["w_query", "w_key", "w_score"])

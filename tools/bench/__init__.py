@@ -5,8 +5,8 @@
 One table: each row has what is measured, what it is compared with, and how many times as much the
 other takes. All in float32, (batch, heads, length, head_dim) = (1, 8, length, 64), best of many.
 Memory is that of NumPy's arrays (tracemalloc), results included; PyTorch's is by how much a process
-of its own grows (Linux). With --write the table goes into the package, attnbook/data/bench.json, where
-chapters find it in Colab and in the browser, too.
+of its own grows (Linux). With --write the table goes into the package, attnbook/data/bench.json,
+where chapters find it in Colab and in the browser, too.
 """
 
 import json

@@ -17,7 +17,7 @@ Each run replaces its own libraries' entries and keeps the others':
 
 - ``attnbook/data/mask_conventions.json``: one mask in this book's convention
   (bool, True = may attend), what each library must be handed instead, and what
-  it returns; `torch` and `jax` both write to it.
+  it returns, and where torch's causal masks begin; `torch` and `jax` both write to it.
 - ``attnbook/data/packed_mha.json``: the weights of one PyTorch layer, packed as
   its state_dict has them, with what it returns; only `torch` writes it.
 - ``attention.json`` beside this file: attention, its gradients, multi-head attention and
@@ -256,7 +256,7 @@ def record(calls, versions):
     for name, new in (("rows", rows), ("empty_rows", empty_rows)):
         kept = [row for row in content[name] if row["library"] not in versions]
         merged[name] = sorted(kept + new, key=lambda row: LIBRARIES.index(row["library"]))
-    save(CONVENTIONS, merged)
+    save(CONVENTIONS, content | merged)
 
 
 def torch_conventions():
@@ -302,6 +302,31 @@ def torch_conventions():
             Call("torch", lean, layer(argument, False), recipe, axes, of, in_table=False),
         ]
     record(calls, {"torch": torch.__version__})
+    content = json.loads(CONVENTIONS.read_text(encoding="utf-8"))
+    save(CONVENTIONS, content | {"causal": torch_causal()})
+
+
+def torch_causal():
+    """Return the weights of two queries and five keys, all scores equal, under causal masks."""
+    import torch
+    from torch.nn.attention.bias import causal_lower_right
+    from torch.nn.functional import scaled_dot_product_attention
+
+    # With values like these the output is the weights.
+    arrays = torch.zeros(2, 1), torch.zeros(5, 1), torch.eye(5)
+    query, key, value = (array.to(torch.float64)[None, None] for array in arrays)
+    given = {
+        "is_causal=True": {"is_causal": True},
+        "causal_lower_right(2, 5)": {"attn_mask": causal_lower_right(2, 5)},
+    }
+    weights = {
+        text: scaled_dot_product_attention(query, key, value, **options)[0, 0].numpy()
+        for text, options in given.items()
+    }
+    for (text, found), first in zip(weights.items(), (0, 3), strict=True):
+        mask = np.array([[j <= first + i for j in range(5)] for i in range(2)])
+        np.testing.assert_allclose(found, mask / mask.sum(axis=1, keepdims=True), err_msg=text)
+    return {text: plain(found, 7) for text, found in weights.items()}
 
 
 def jax_conventions():

@@ -24,7 +24,10 @@ SEARCHED = """RoPE, GQA, MQA, BERT, GPT, bfloat16, FlashAttention, NaN, reshape,
     residual connection, cross-attention, self-attention, autoregressive, decoder-only,
     encoder-only, additive mask, RMSNorm, KV heads, ALiBi, logits, temperature, [CLS],
     attention sink, induction head, positional encoding, query, key, value, head,
-    d_model, broadcasting, softmax, special tokens"""
+    d_model, broadcasting, softmax, special tokens, online softmax, logsumexp, prefill, decode,
+    sliding window, receptive field, arithmetic intensity, memory-bound, linear attention,
+    blockwise attention, paged attention, speculative decoding, ring attention,
+    activation checkpointing"""
 
 
 def section(label):
@@ -159,9 +162,10 @@ def test_each_row_of_the_table_says_what_was_recorded():
 
 
 def test_the_translations_on_the_page_give_what_the_libraries_were_given():
-    found = {"np": np, "num_heads": 1} | {
+    found = {"np": np, "num_heads": 1, "len_q": 2, "len_k": 5} | {
         name: np.array(DATA[name]) for name in ("mask", "padding")
     }
+    found["causal_mask"] = attnbook.causal_mask
     for code in re.findall(r"```python\n(.+?)```", MASK_PAGE, re.S):
         exec(code, found)
     assert (found["mask"] == np.array(DATA["mask"])).all()  # there and back
@@ -176,6 +180,21 @@ def test_the_translations_on_the_page_give_what_the_libraries_were_given():
             assert np.array_equal(found[shaped[row["axes"]]], given)
         if row["recipe"] == "~mask" and row["of"] == "mask":
             assert np.array_equal(found["folded"], given)
+
+
+def test_where_the_causal_masks_of_pytorch_begin():
+    assert len(DATA["causal"]) == 2
+    for given, weights in DATA["causal"].items():
+        argument = given.replace("2", "len_q").replace("5", "len_k")
+        (code,) = re.findall(rf"^(\w+ = .+?)  # torch: {re.escape(argument)}$", MASK_PAGE, re.M)
+        found = {"np": np, "causal_mask": attnbook.causal_mask, "len_q": 2, "len_k": 5}
+        exec(f"mask = {code}", found)
+        zeros = np.zeros((2, 1)), np.zeros((5, 1))
+        ours = attnbook.scaled_dot_product_attention(*zeros, np.eye(5), found["mask"]).output
+        np.testing.assert_allclose(ours, weights)
+    query, key = np.ones((2, 1)), np.ones((5, 1))
+    ours = attnbook.blockwise_attention(query, key, np.eye(5), causal=True).output
+    np.testing.assert_allclose(ours, weights)  # the last: as in a cache
 
 
 def test_heads_are_folded_into_the_batch_entry_by_entry():

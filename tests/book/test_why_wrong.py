@@ -198,6 +198,29 @@ assert ((weights[:, 0] > 0).sum(axis=-1) == 1).all()""",
 room = np.pad(key[0], ((0, 6), (0, 0)))
 weights = attend_cached(query[0], room, room, 7).weights
 assert (weights[:, 7:] > 0).all()""",
+    "why-window-positions": """
+whole = score(*map(apply_rotary, (x[0], x[0])))  # nothing is dropped yet
+assert np.allclose(scores_in_window(x[0, 6:], x[0], 6), whole[6:])""",
+    "why-sink": """
+loss = attnbook.pretrained.smollm2_window_loss
+lost, with_first = (loss(64, kept)[1:].mean() - loss()[1:].mean() for kept in ([], [0]))
+assert 0.85 < lost < 0.95 and 0.2 < with_first < 0.3""",
+    "why-correction": """
+total = step(*step(-np.inf, 0.0, np.zeros(3)), np.ones(4))[1]
+assert total == 3 + 4 > 3 * np.exp(0 - 1) + 4
+assert 3 * np.exp(1 - 0) + 4 > total and np.isnan(0.0 * np.exp(1 - -np.inf))  # upside down""",
+    "why-output-kept": """
+_, total, mixed = step(7.0, 1.0, 1.0, np.arange(1.0, 8), np.ones(7))
+assert np.isclose(mixed / total, 1)
+_, total, mixed = step(0.0, 1.0, 1.0, np.arange(1.0, 8), np.ones(7))
+assert mixed > total""",
+    "why-hidden-block": """
+first = step(-np.inf, 0.0, np.full(3, -np.inf))
+assert np.isnan(first[1]) and np.isnan(step(*first, np.zeros(3))[1])""",
+    "why-logsumexp": """
+assert np.isposinf(logsumexp(scores + 1000)).all() and np.isneginf(logsumexp(scores - 1000)).all()
+assert np.allclose(logsumexp(scores), np.log(np.exp(scores).sum(axis=-1)))""",
+    "why-half-total": "assert total(np.ones(2048)) == total(np.ones(4099)) == 2048",
     "why-half-scores": """
 assert np.finfo(np.float16).max == 65504 and 64 * 32 * 32 == 65536""",
     "why-half-positions": """

@@ -136,7 +136,7 @@ def check_gradient(
     f: Callable[..., ArrayLike],
     backward: Callable[..., ArrayLike | Sequence[ArrayLike]],
     *arrays: ArrayLike,
-) -> None:
+) -> float:
     """Compare a backward pass with what small changes of each entry do to the output.
 
     The loss is ``sum(d_output * f(*arrays))`` with one random d_output, the same in every call: an
@@ -146,29 +146,32 @@ def check_gradient(
 
     Parameters
     ----------
-    f : function of the arrays, which returns one array and is smooth near them
+    f : function of the arrays, smooth near them; of a named tuple its ``output`` is meant
     backward : function of d_output and the arrays, which returns the gradient of each
     arrays : finite; small, since f is called twice for every entry
+
+    Returns
+    -------
+    float, the largest error, relative to the largest gradient of the same array
 
     Raises
     ------
     AssertionError
         If gradients are missing, of another shape or wrong; names the worst entry.
     ValueError, TypeError
-        If arrays or output are not finite real numbers; if f returns a tuple.
+        If arrays or output are not finite real numbers; if f returns a plain tuple.
 
     Examples
     --------
-    >>> check_gradient(np.sin, lambda d_output, x: d_output * np.cos(x), [0.0, 1.0])
+    >>> check_gradient(np.sin, lambda d_output, x: d_output * np.cos(x), [0.0, 1.0]) < 1e-8
+    True
     """
     inputs = [_finite(f"argument {n}", array) for n, array in enumerate(arrays)]
-    output = f(*inputs)
-    if isinstance(output, tuple):
-        raise TypeError(f"f must return one array, got {type(output).__name__}")
-    output = _finite("the output of f", output)
+    output = _finite("the output of f", _output(f, inputs))
     d_output = np.random.default_rng(0).standard_normal(output.shape)
     # Copies: one that writes into its arguments would move what it is compared with.
     returned = backward(*(array.copy() for array in (d_output, *inputs)))
+    worst = 0.0
     gradients = list(returned) if isinstance(returned, (tuple, list)) else [returned]
     if len(gradients) != len(inputs):
         raise AssertionError(
@@ -191,6 +194,18 @@ def check_gradient(
                 f"of all {tuple(map(int, at))}: backward gives {gradient[at]:.9g}, "
                 f"differences give {expected[at]:.9g}"
             )
+        largest = np.abs(expected).max(initial=0)
+        worst = max(worst, float(error.max(initial=0) / (largest if largest > 0 else 1)))
+    return worst
+
+
+def _output(f: Callable[..., Any], inputs: Sequence[NDArray[Any]]) -> Any:
+    """Call f; of what an attention returns, take what it is called for."""
+    returned = f(*inputs)
+    output = getattr(returned, "output", returned)
+    if isinstance(output, tuple):
+        raise TypeError(f"f must return one array, got {type(output).__name__}")
+    return output
 
 
 def _finite(name: str, given: ArrayLike) -> NDArray[np.float64]:
@@ -213,9 +228,9 @@ def _differences(
         x = moved[at]
         step = _EPS ** (1 / 3) * max(1.0, abs(float(x)))
         moved[at] = x - step
-        below = np.array(f(*inputs), np.float64)  # a copy: f may return its argument
+        below = np.array(_output(f, inputs), np.float64)  # a copy: f may return its argument
         moved[at] = x + step
-        above = np.array(f(*inputs), np.float64)
+        above = np.array(_output(f, inputs), np.float64)
         moved[at] = x
         gradient[at] = (d_output * (above - below)).sum() / (2 * step)
         rounding[at] = _EPS * np.abs(d_output * above).sum() / step

@@ -622,5 +622,21 @@ def test_what_cannot_be_checked_is_refused():
         check_gradient(np.positive, lambda d, x: d, [1j])
     with pytest.raises(ValueError, match=r"^the output of f must be finite"):
         check_gradient(lambda x: x * np.nan, lambda d, x: d, [1.0])
-    with pytest.raises(TypeError, match=r"^f must return one array, got AttentionOutput"):
-        check_gradient(scaled_dot_product_attention, attention_backward, *inputs())
+    with pytest.raises(TypeError, match=r"^f must return one array, got tuple"):
+        check_gradient(lambda x: (x, x), lambda d, x: d, [1.0])
+
+
+def test_of_what_an_attention_returns_the_output_is_meant():
+    error = check_gradient(scaled_dot_product_attention, attention_backward, *inputs())
+    assert 0 < error < 1e-7
+
+
+def test_the_largest_error_is_returned_relative_to_its_array():
+    x, y = [1.0, 2.0], [1e3, 1e3]
+
+    def slightly_wrong(d, x, y):  # of y by 5e-7 of its largest gradient
+        gradients = d * y, d * x
+        gradients[1][0] += 5e-7 * np.abs(gradients[1]).max()
+        return gradients
+
+    assert check_gradient(np.multiply, slightly_wrong, x, y) == pytest.approx(5e-7, rel=0.01)

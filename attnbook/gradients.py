@@ -139,10 +139,9 @@ def check_gradient(
 ) -> float:
     """Compare a backward pass with what small changes of each entry do to the output.
 
-    The loss is ``sum(d_output * f(*arrays))`` with one random d_output, the same in every call: an
-    error in any of the output's derivatives shows. All is float64. An entry x moves by
-    ``h = 6e-6 max(1, |x|)`` up and down, since the error of the formula grows as ``h**2`` and that
-    of rounding as ``1/h``; 1e-6 of an array's largest gradient is forgiven, and rounding.
+    The loss is ``sum(d_output * f(*arrays))`` with one random d_output, the same in every call. All
+    is float64. An entry x moves by ``h = 6e-6 max(1, |x|)`` up and down; 1e-6 of an array's largest
+    gradient is forgiven, and rounding.
 
     Parameters
     ----------
@@ -156,10 +155,8 @@ def check_gradient(
 
     Raises
     ------
-    AssertionError
-        If gradients are missing, of another shape or wrong; names the worst entry.
-    ValueError, TypeError
-        If arrays or output are not finite real numbers; if f returns a plain tuple.
+    AssertionError, ValueError, TypeError
+        If gradients are missing, of another shape or wrong; if arrays or output cannot be checked.
 
     Examples
     --------
@@ -226,6 +223,7 @@ def _differences(
     gradient, rounding = np.empty_like(moved), np.empty_like(moved)
     for at in np.ndindex(moved.shape):
         x = moved[at]
+        # The formula's error grows as step**2, that of rounding as 1 / step.
         step = _EPS ** (1 / 3) * max(1.0, abs(float(x)))
         moved[at] = x - step
         below = np.array(_output(f, inputs), np.float64)  # a copy: f may return its argument

@@ -988,15 +988,17 @@ def test_an_infinity_that_is_right_is_not_what_is_told(make_toy):
     make_toy(lambda x: x, [({"x": right}, "hint")])
     assert verdict("toy", lambda x: x.copy()) == "toy: correct\n"
     for change, wanted, shown in (
-        ([0, 0, 2], "differs hint", "`result[2]` is 102, expected 100"),
-        ([0, 0, 0.1], "nearly", "`result` is off by 0.1"),
-        ([np.inf, 0, 0], "not_finite hint", "nan"),
-        ([0, np.inf, 0], "not_finite hint", "inf"),
+        ([0, 0, 2], "differs hint", ("`result[2]`", "102", "100")),
+        ([0, 0, 0.1], "nearly", ("`result`", "0.1")),
+        ([np.inf, 0, 0], "not_finite hint", ("nan",)),
+        ([0, np.inf, 0], "not_finite hint", ("inf",)),
     ):
         assert ids("toy", lambda x, c=change: x + c) == wanted
-        assert shown in verdict("toy", lambda x, c=change: x + c)
+        told = verdict("toy", lambda x, c=change: x + c)
+        assert all(part in told for part in shown)
     assert ids("toy", lambda x: np.maximum(x, -5)) == "differs hint"
-    assert "`result[0]` is -5, expected -inf" in verdict("toy", lambda x: np.maximum(x, -5))
+    told = verdict("toy", lambda x: np.maximum(x, -5))
+    assert all(part in told for part in ("`result[0]`", "-5", "-inf"))
 
 
 # Results of several arrays, or of an array with several axes

@@ -257,8 +257,11 @@ def unequal_heads_of_the_first_width(x, w_q, w_k, w_v, widths):
 
 @BANK.wrong_for("unequal-heads", symptom="others_right differs head_by_head")
 def unequal_heads_sorted(x, w_q, w_k, w_v, widths):
-    output, weights = unequal_heads_by_split(x, w_q, w_k, w_v, widths)
-    return np.sort(output, axis=1), weights
+    cuts = np.cumsum(widths)[:-1]
+    parts = (np.split(x @ w, cuts, axis=1) for w in (w_q, w_k, w_v))
+    heads = [attnbook.scaled_dot_product_attention(*head) for head in zip(*parts, strict=True)]
+    output = np.hstack([head.output for head in heads])
+    return np.sort(output, axis=1), [head.weights for head in heads]
 
 
 @BANK.wrong_for("unequal-heads", names="in_place")

@@ -1,9 +1,14 @@
 """Execute notebooks in place, keeping nothing in them that changes from run to run."""
 
+import os
+import shutil
+import tempfile
+import weakref
 from pathlib import Path
 from typing import Any
 
 import nbformat
+from jupyter_client import AsyncKernelManager, KernelManager
 from nbclient import NotebookClient
 
 from course.chapters import chapters
@@ -14,10 +19,32 @@ METADATA = {
 }
 
 
+def by_files(manager: type[KernelManager]) -> type[KernelManager]:
+    """Return a manager whose kernels are reached by files in folders of their own, not by ports.
+
+    A kernel binds ports some time after it was told them as free; if another program has one by
+    then, as a second kernel may that starts at the same moment, it dies.
+    """
+    if os.name == "nt":
+        return manager
+
+    class Kernel(manager):
+        def __init__(self, **options: Any) -> None:
+            folder = tempfile.mkdtemp(prefix="kernel-")
+            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            super().__init__(transport="ipc", connection_file=f"{folder}/kernel.json", **options)
+
+    return Kernel
+
+
 def client_of(path: Path, **options: Any) -> NotebookClient:
     """Return what executes a notebook, in the folder where it lies."""
-    resources = {"metadata": {"path": path.parent}}
-    return NotebookClient(nbformat.read(path, as_version=4), resources=resources, **options)
+    return NotebookClient(
+        nbformat.read(path, as_version=4),
+        resources={"metadata": {"path": path.parent}},
+        kernel_manager_class=by_files(AsyncKernelManager),
+        **options,
+    )
 
 
 def execute(path: Path) -> None:

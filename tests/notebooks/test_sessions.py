@@ -6,10 +6,10 @@ import re
 
 import nbformat
 import pytest
-from nbclient import NotebookClient
 
 from course.chapters import chapters
 from course.truths import pictures, printed, snippets
+from tools.notebooks import client_of
 
 CHAPTERS = [chapter for chapter in chapters() if snippets(chapter)]
 CHECKS = [
@@ -58,18 +58,15 @@ def shown():
 
     def run(chapter):
         if chapter not in done:
-            path, said = chapter.notebook, chapter.part("truths").TRUTHS.said
-            notebook = nbformat.read(path, as_version=4)
-            cells = notebook.cells
+            client = client_of(chapter.notebook, timeout=120)
+            cells, said = client.nb.cells, chapter.part("truths").TRUTHS.said
             for each in snippets(chapter):
                 cells.insert(end_of(each.section, cells), nbformat.v4.new_code_cell(each.code))
             length = len(cells)
             codes = [code for each in snippets(chapter) for code in variants(each.code, said)]
             cells += [nbformat.v4.new_code_cell(code) for code in codes]
             pasted = {each.code for each in snippets(chapter)}
-            NotebookClient(
-                notebook, timeout=120, resources={"metadata": {"path": path.parent}}
-            ).execute()
+            client.execute()
             within = [cell for cell in cells[:length] if cell.source in pasted]
             assert len(within) == len(pasted)
             done[chapter] = [(cell.source, cell.outputs) for cell in [*within, *cells[length:]]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import operator
 from collections.abc import Iterable
@@ -11,14 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attnbook._checks import (
-    check_mask,
-    check_same_d_k,
-    check_same_length,
-    check_sequences,
-    promote,
-    real_array,
-)
+from attnbook._checks import check_attention, check_sequences, promote, real_array
 from attnbook.functional import _mix_what_is_seen
 from attnbook.layers import _grouped, _ungrouped
 
@@ -142,13 +134,8 @@ def blockwise_attention(
             }
         )
         query, key, value = (_by_kv_head(array, kv_heads) for array in (query, key, value))
-    leading = check_sequences(query=query, key=key, value=value)
-    check_same_length(key, value)
-    check_same_d_k(query, key)
-    len_q, len_k = query.shape[-2], key.shape[-2]
+    leading, mask, _ = check_attention(query, key, value, mask, shared=kv_heads > 0)
     if mask is not None:
-        heads = (*leading[:-2], math.prod(leading[-2:])) if kv_heads else leading
-        mask = check_mask(mask, (*heads, len_q, len_k))
         if kv_heads:
             mask = _by_kv_head(mask, kv_heads)
         leading = np.broadcast_shapes(leading, mask.shape[:-2])
@@ -224,7 +211,7 @@ def _one_head(
     # Where no score can be large, exp(score) needs no maximum, and two passes are saved.
     calm = largest < 1e12 and abs(scale) * _longest(query) * _longest(key) < 40
     value = np.concatenate([value, np.ones((len_k, 1), dtype)], axis=1)  # sums the weights, too
-    triangle = np.tri(min(ROWS, len_q), dtype=bool)
+    later = ~np.tri(min(ROWS, len_q), dtype=bool)
     for i in range(0, len_q, ROWS):
         rows = query[i : i + ROWS] * scale
         maximum = np.full((len(rows), 1), 0 if calm else -np.inf, dtype)
@@ -232,25 +219,28 @@ def _one_head(
         # All these queries see the keys before the diagonal; from there on, each one key more.
         diagonal = i + len_k - len_q if causal else len_k
         end = max(min(diagonal + len(rows), len_k), 0)
-        edges = [*range(0, diagonal, block_size), *range(max(diagonal, 0), end, block_size), end]
-        for start, stop in itertools.pairwise(edges):
+        for start in range(0, end, block_size):
+            stop = min(start + block_size, end)
             shape = len(rows), stop - start
             scores = np.matmul(rows, key[start:stop].T, out=room[: math.prod(shape)].reshape(shape))
-            seen = None if mask is None else mask[i : i + ROWS, start:stop]
-            if start >= diagonal:
-                earlier = triangle[: len(rows), start - diagonal : stop - diagonal]
-                seen = earlier if seen is None else seen & earlier
-            if seen is not None:
-                scores[~seen] = -np.inf
+            if mask is not None:
+                scores[~mask[i : i + ROWS, start:stop]] = -np.inf
+            if stop > diagonal:
+                first = max(start, diagonal)
+                hidden = later[: len(rows), first - diagonal : stop - diagonal]
+                scores[:, first - start :][hidden] = -np.inf
             if not calm:
                 larger = _larger(maximum, scores)
                 scores -= larger
                 mixed *= np.exp(maximum - larger)
                 maximum = larger
             np.exp(scores, out=scores)
-            if seen is None or largest < np.inf:
+            if largest < np.inf:
                 mixed += scores @ value[start:stop]  # (rows, d_v + 1)
             else:
+                seen = np.tri(*shape, diagonal - start, dtype=bool)
+                if mask is not None:
+                    seen &= mask[i : i + ROWS, start:stop]
                 mixed += _mix_what_is_seen(scores, value[start:stop], seen)
         total = mixed[:, -1:]
         output[i : i + ROWS] = mixed[:, :-1] / np.where(total == 0, 1, total)

@@ -190,6 +190,18 @@ def test_nothing_comes_through_a_mask(seed, causal, size):
     assert np.isnan(result[spoilt]).all()
 
 
+@pytest.mark.parametrize("mask", [None, np.ones((LEN_K, LEN_K), dtype=bool)], ids=["none", "all"])
+@pytest.mark.parametrize("later", range(LEN_K))
+def test_a_later_value_reaches_no_earlier_query(later, mask, monkeypatch):
+    monkeypatch.setattr(long, "ROWS", 2)
+    query, key, value = normal(LEN_K, D_K), normal(LEN_K, D_K), normal(LEN_K, D_V)
+    before = blockwise_attention(query, key, value, mask, causal=True, block_size=3).output
+    value[later] = np.inf
+    result = blockwise_attention(query, key, value, mask, causal=True, block_size=3).output
+    np.testing.assert_allclose(result[:later], before[:later], rtol=1e-12)
+    assert (result[later:] == np.inf).all()
+
+
 @pytest.mark.parametrize("leading", LEADING, ids=str)
 def test_leading_axes_broadcast(leading):
     q, k, v, m = leading

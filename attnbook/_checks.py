@@ -79,6 +79,28 @@ def check_same_d_k(query: NDArray[Any], key: NDArray[Any]) -> None:
         raise ValueError(f"d_k must be at least 1, got query of shape {query.shape}")
 
 
+def check_attention(
+    query: NDArray[Any],
+    key: NDArray[Any],
+    value: NDArray[Any],
+    mask: ArrayLike | None,
+    bias: ArrayLike | None = None,
+    *,
+    shared: bool = False,
+) -> tuple[tuple[int, ...], NDArray[np.bool_] | None, NDArray[Any] | None]:
+    """Require that queries can attend to keys; return the leading axes, and mask and bias.
+
+    Where heads share keys and values, their two axes are one for the mask.
+    """
+    leading = check_sequences(query=query, key=key, value=value)
+    check_same_length(key, value)
+    check_same_d_k(query, key)
+    outer = (*leading[:-2], leading[-2] * leading[-1]) if shared else leading
+    shape = (*outer, query.shape[-2], key.shape[-2])
+    mask = None if mask is None else check_mask(mask, shape)
+    return leading, mask, None if bias is None else check_bias(bias, shape, mask)
+
+
 def check_weight(name: str, weight: NDArray[Any], expected: tuple[int, ...]) -> None:
     if weight.shape != expected:
         raise ValueError(f"{name} must have shape {expected}, got {weight.shape}")
@@ -165,3 +187,15 @@ def check_heads(
     if d_model < 1:
         raise ValueError(f"{name} ({d_model}) must be at least 1")
     return d_model // num_heads
+
+
+def check_tokens(name: str, given: ArrayLike, vocab: int) -> NDArray[np.intp]:
+    """Return tokens as an array to index with, if they are whole numbers below vocab."""
+    tokens = np.asarray(given)
+    if tokens.size and tokens.dtype.kind not in "iu":
+        raise TypeError(f"{name} must be integers, got dtype {tokens.dtype}")
+    if tokens.size and not (tokens.min() >= 0 and tokens.max() < vocab):
+        raise ValueError(
+            f"{name} must be from 0 to {vocab - 1}, got {tokens.min()} to {tokens.max()}"
+        )
+    return tokens.astype(np.intp, copy=False)

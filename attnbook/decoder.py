@@ -15,6 +15,7 @@ from attnbook._checks import (
     check_mask,
     check_pairing,
     check_positions,
+    check_tokens,
     check_weight,
     promote,
     real_array,
@@ -142,16 +143,26 @@ def feed_forward(
     x, dtype = _vectors(x)
     w_in, b_in = real_array("w_in", w_in), real_array("b_in", b_in)
     w_out, b_out = real_array("w_out", w_out), real_array("b_out", b_out)
-    check_weight("w_in", w_in, (x.shape[-1], b_in.size))
-    check_weight("b_in", b_in, w_in.shape[1:])
-    check_weight("w_out", w_out, (b_in.size, b_out.size))
-    check_weight("b_out", b_out, w_out.shape[1:])
+    _check_feed_forward(x.shape[-1], w_in, b_in, w_out, b_out)
     if activation not in ("relu", "gelu"):
         raise ValueError(f"activation must be 'relu' or 'gelu', got {activation!r}")
     hidden = x @ w_in + b_in  # (..., hidden)
     hidden = np.maximum(hidden, 0) if activation == "relu" else hidden * _below(hidden)
     output: NDArray[np.floating] = hidden @ w_out + b_out
     return output.astype(dtype, copy=False)
+
+
+def _check_feed_forward(
+    d_model: int,
+    w_in: NDArray[Any],
+    b_in: NDArray[Any],
+    w_out: NDArray[Any],
+    b_out: NDArray[Any],
+) -> None:
+    check_weight("w_in", w_in, (d_model, b_in.size))
+    check_weight("b_in", b_in, w_in.shape[1:])
+    check_weight("w_out", w_out, (b_in.size, b_out.size))
+    check_weight("b_out", b_out, w_out.shape[1:])
 
 
 def _below(x: NDArray[np.floating]) -> NDArray[np.floating]:
@@ -449,7 +460,7 @@ class Decoder:
         ValueError, TypeError
             If an argument is out of its range, or of the wrong type.
         """
-        prompt = self._check_tokens("prompt_tokens", prompt_tokens)
+        prompt = check_tokens("prompt_tokens", prompt_tokens, len(self.embedding))
         if prompt.ndim != 1 or not prompt.size:
             raise ValueError(
                 f"prompt_tokens must have shape (len,) with at least 1 token, got {prompt.shape}"
@@ -458,7 +469,7 @@ class Decoder:
         if max_new_tokens < 0:
             raise ValueError(f"max_new_tokens must not be negative, got {max_new_tokens}")
         _check_sampling(rng, temperature, top_p)
-        stops = self._check_tokens("stop", [] if stop is None else stop)
+        stops = check_tokens("stop", [] if stop is None else stop, len(self.embedding))
 
         tokens = np.concatenate([prompt, np.zeros(max_new_tokens, prompt.dtype)])
         positions = np.arange(tokens.size)
@@ -477,22 +488,11 @@ class Decoder:
                 break
         return tokens[:known]
 
-    def _check_tokens(self, name: str, given: ArrayLike) -> NDArray[np.intp]:
-        tokens = np.asarray(given)
-        if tokens.size and tokens.dtype.kind not in "iu":
-            raise TypeError(f"{name} must be integers, got dtype {tokens.dtype}")
-        vocab = len(self.embedding)
-        if tokens.size and not (tokens.min() >= 0 and tokens.max() < vocab):
-            raise ValueError(
-                f"{name} must be from 0 to {vocab - 1}, got {tokens.min()} to {tokens.max()}"
-            )
-        return tokens.astype(np.intp)
-
     def _begin(
         self, given: ArrayLike, positions: ArrayLike | None, mask: ArrayLike | None
     ) -> tuple[NDArray[np.floating], _Place]:
         """Check what logits and trace are given, and take the tokens to the first layer."""
-        tokens = self._check_tokens("tokens", given)
+        tokens = check_tokens("tokens", given, len(self.embedding))
         if not tokens.ndim:
             raise ValueError("tokens must have at least 1 axis (..., len), got a single one")
         length = tokens.shape[-1]

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attnbook._checks import (
-    check_bias,
+    check_attention,
     check_mask,
-    check_same_d_k,
     check_same_length,
     check_sequences,
     check_weight,
@@ -91,12 +90,7 @@ def scaled_dot_product_attention(
     array([[7.]])
     """
     (query, key, value), dtype = promote(query=query, key=key, value=value)
-    leading = check_sequences(query=query, key=key, value=value)
-    check_same_length(key, value)
-    check_same_d_k(query, key)
-    shape = (*leading, query.shape[-2], key.shape[-2])
-    mask = None if mask is None else check_mask(mask, shape)
-    bias = None if bias is None else check_bias(bias, shape, mask)
+    _, mask, bias = check_attention(query, key, value, mask, bias)
     scale = None if scale is None else float(scale)
     return _rounded(_dot_product_attention(query, key, value, mask, bias, scale), dtype)
 

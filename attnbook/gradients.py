@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,16 +12,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attnbook._checks import (
-    check_bias,
-    check_mask,
-    check_same_d_k,
-    check_same_length,
-    check_sequences,
+    check_attention,
+    check_projection,
+    check_tokens,
+    check_weight,
     promote,
     real_array,
 )
+from attnbook.decoder import _check_feed_forward, _check_swiglu
 from attnbook.functional import _dot_product_attention, _mix, _quiet, _seen
+from attnbook.layers import MultiHeadAttention, _grouped, _merge, _split, _ungrouped
 from attnbook.long import _by_kv_head, _shared_heads
+from attnbook.positional import Pairing, _rotated, _turn_for
 
 _Array: TypeAlias = NDArray[np.floating]
 _EPS = float(np.finfo(np.float64).eps)
@@ -130,6 +133,452 @@ def blockwise_attention_backward(
         *(mask, causal, _or_usual(scale, query), block_size),
     )
     return _as_inputs(gradients, inputs[1:], dtype)
+
+
+def multi_head_backward(
+    d_output: ArrayLike,
+    layer: MultiHeadAttention,
+    query: ArrayLike,
+    key: ArrayLike | None = None,
+    value: ArrayLike | None = None,
+    mask: ArrayLike | None = None,
+    *,
+    weights: ArrayLike,
+) -> tuple[_Array, _Array, _Array, MultiHeadAttention]:
+    """Take a gradient back through ``layer(query, key, value, mask)``.
+
+    Parameters
+    ----------
+    d_output : (..., len_q, d_out)
+    layer, query, key, value, mask : as they were forward
+    weights : (..., num_heads, len_q, len_k), from the layer; a bias is in them
+
+    Returns
+    -------
+    d_query, d_key, d_value : to be added up, where all three were one
+    d_layer : MultiHeadAttention, of the parameters' gradients
+
+    Raises
+    ------
+    ValueError, TypeError
+        As forward; and if d_output or weights do not have the shapes of what came of it.
+
+    Examples
+    --------
+    >>> one = [[1]]
+    >>> layer = MultiHeadAttention(w_q=one, w_k=one, w_v=one, w_o=[[3]], num_heads=1)
+    >>> _, _, d_value, d_layer = multi_head_backward(one, layer, one, [[4]], weights=[one])
+    >>> d_value, d_layer.w_v, d_layer.w_o  # the output is 4 w_v w_o
+    (array([[3.]]), array([[12.]]), array([[4.]]))
+    """
+    key = query if key is None else key
+    value = key if value is None else value
+    inputs, dtype = promote(d_output=d_output, query=query, key=key, value=value)
+    d_output, query, key, value = inputs
+    leading, mask = layer._fit(query, key, value, mask)
+    of_mask = () if mask is None else mask.shape[:-3]
+    of_weights = np.broadcast_shapes(query.shape[:-2], key.shape[:-2], of_mask)
+    len_q, len_k = query.shape[-2], key.shape[-2]
+    weights = real_array("weights", weights)
+    _check_shapes((*of_weights, layer.num_heads, len_q, len_k), weights=weights)
+    whole = np.broadcast_shapes(leading, of_mask)
+    _check_shapes((*whole, len_q, layer.w_o.shape[1]), d_output=d_output)
+    gradients = _multi_head_backward(d_output, layer, query, key, value, mask, weights)
+    d_query, d_key, d_value, w_q, b_q, w_k, b_k, w_v, b_v, w_o, b_o = _in(dtype, *gradients)
+    d_layer = dataclasses.replace(
+        layer, w_q=w_q, b_q=b_q, w_k=w_k, b_k=b_k, w_v=w_v, b_v=b_v, w_o=w_o, b_o=b_o
+    )
+    return d_query, d_key, d_value, d_layer
+
+
+def linear_backward(
+    d_output: ArrayLike, x: ArrayLike, w: ArrayLike, b: ArrayLike | None = None
+) -> tuple[_Array, ...]:
+    """Take a gradient back through ``x @ w + b``.
+
+    Every token adds to the gradients of w and b, since they were used for each.
+
+    Parameters
+    ----------
+    d_output, x : (..., d_out), (..., d_in); they give the dtype
+    w, b : (d_in, d_out), (d_out,), the second optional
+
+    Returns
+    -------
+    d_x, d_w, d_b; without b, the first two
+
+    Raises
+    ------
+    ValueError, TypeError
+        If shapes do not fit; if not real numbers.
+
+    Examples
+    --------
+    >>> d_x, d_w, d_b = linear_backward([[1], [10]], [[2, 3], [4, 5]], [[6], [7]], [8])
+    >>> d_x.tolist(), d_w.tolist(), d_b.tolist()
+    ([[6.0, 7.0], [60.0, 70.0]], [[42.0], [53.0]], [11.0])
+    """
+    d_output, x, dtype = _vectors(d_output, x)
+    w = real_array("w", w)
+    check_projection("w", w, "x", x)
+    _check_shapes((*x.shape[:-1], w.shape[1]), d_output=d_output)
+    gradients = _linear_backward(d_output, x, w)
+    if b is None:
+        return _in(dtype, *gradients[:2])
+    check_weight("b", real_array("b", b), w.shape[1:])
+    return _in(dtype, *gradients)
+
+
+def embedding_backward(d_output: ArrayLike, tokens: ArrayLike, vocab_size: int) -> _Array:
+    """Take a gradient back through ``table[tokens]``, the lookup of each token's vector.
+
+    Parameters
+    ----------
+    d_output : (..., d_model)
+    tokens : (...), int
+    vocab_size : int, the rows of the table
+
+    Returns
+    -------
+    (vocab_size, d_model): a token's row is the sum over all places where it stands
+
+    Raises
+    ------
+    ValueError, TypeError
+        If shapes do not fit, or a token is not in the table; if not numbers as above.
+
+    Examples
+    --------
+    >>> embedding_backward([[1], [10], [100]], [2, 0, 2], 3).tolist()
+    [[10.0], [0.0], [101.0]]
+    """
+    (d_output,), dtype = promote(d_output=d_output)
+    vocab_size = operator.index(vocab_size)
+    if vocab_size < 1:
+        raise ValueError(f"vocab_size must be at least 1, got {vocab_size}")
+    tokens = check_tokens("tokens", tokens, vocab_size)
+    if not d_output.ndim:
+        raise ValueError("d_output must have at least 1 axis (..., d_model), got a single number")
+    d_model = d_output.shape[-1]
+    _check_shapes((*tokens.shape, d_model), d_output=d_output)
+    # One sum for each number of the table, and four times as fast as np.add.at.
+    places = tokens[..., None] * d_model + np.arange(d_model)  # (..., d_model)
+    table = np.bincount(places.ravel(), d_output.ravel(), vocab_size * d_model)
+    return table.reshape(vocab_size, d_model).astype(dtype, copy=False)
+
+
+def rms_norm_backward(
+    d_output: ArrayLike, x: ArrayLike, gain: ArrayLike, eps: float = 1e-5
+) -> tuple[_Array, _Array]:
+    """Take a gradient back through ``rms_norm``.
+
+    A longer x is divided by more, so what points along x has no effect: it is taken off.
+
+    Parameters
+    ----------
+    d_output, x, gain : (..., d_model), (..., d_model), (d_model,)
+    eps : float, as forward
+
+    Returns
+    -------
+    d_x, d_gain
+
+    Raises
+    ------
+    ValueError, TypeError
+        If shapes do not fit; if not real numbers.
+
+    Examples
+    --------
+    >>> d_x, d_gain = rms_norm_backward([5, 0], [1, 7], [5, 10], eps=0)  # x is divided by 5
+    >>> d_x.round(2).tolist(), d_gain.tolist()  # 5 * ([1, 0] - 1/50 * [1, 7])
+    ([4.9, -0.7], [1.0, 0.0])
+    """
+    d_output, x, dtype = _vectors(d_output, x)
+    gain = real_array("gain", gain)
+    check_weight("gain", gain, x.shape[-1:])
+    _check_shapes(x.shape, d_output=d_output)
+    d_x, d_gain = _in(dtype, *_rms_norm_backward(d_output, x, gain, eps))
+    return d_x, d_gain
+
+
+def layer_norm_backward(
+    d_output: ArrayLike, x: ArrayLike, gain: ArrayLike, bias: ArrayLike, eps: float = 1e-5
+) -> tuple[_Array, _Array, _Array]:
+    """Take a gradient back through ``layer_norm``, an RMSNorm of what differs from the mean.
+
+    Parameters
+    ----------
+    d_output, x, gain, bias : (..., d_model), (..., d_model), (d_model,), (d_model,)
+    eps : float, as forward
+
+    Returns
+    -------
+    d_x, d_gain, d_bias
+
+    Raises
+    ------
+    ValueError, TypeError
+        If shapes do not fit; if not real numbers.
+
+    Examples
+    --------
+    >>> d_x, d_gain, d_bias = layer_norm_backward([6, 0], [1, 7], [1, 10], [0, 5], eps=27)
+    >>> d_x.tolist(), d_gain.tolist(), d_bias.tolist()  # deviations -3 and 3, divided by 6
+    ([0.375, -0.375], [-3.0, 0.0], [6.0, 0.0])
+    """
+    d_output, x, dtype = _vectors(d_output, x)
+    gain = real_array("gain", gain)
+    check_weight("gain", gain, x.shape[-1:])
+    check_weight("bias", real_array("bias", bias), x.shape[-1:])
+    _check_shapes(x.shape, d_output=d_output)
+    deviation = x - x.mean(axis=-1, keepdims=True)
+    d_deviation, d_gain = _rms_norm_backward(d_output, deviation, gain, eps)
+    # The same number added to each entry of x changes no deviation.
+    d_x = d_deviation - d_deviation.mean(axis=-1, keepdims=True)
+    d_bias = d_output.reshape(-1, x.shape[-1]).sum(axis=0)
+    d_x, d_gain, d_bias = _in(dtype, d_x, d_gain, d_bias)
+    return d_x, d_gain, d_bias
+
+
+def relu_backward(d_output: ArrayLike, x: ArrayLike) -> _Array:
+    """Take a gradient back through ``np.maximum(x, 0)``: where x is above 0, it passes.
+
+    Parameters
+    ----------
+    d_output, x : the same shape
+
+    Returns
+    -------
+    d_x, of this shape
+
+    Raises
+    ------
+    ValueError, TypeError
+        If shapes differ; if not real numbers.
+
+    Examples
+    --------
+    >>> relu_backward([5, 6, 7], [-1, 0, 1]).tolist()
+    [0.0, 0.0, 7.0]
+    """
+    (d_output, x), dtype = promote(d_output=d_output, x=x)
+    _check_shapes(x.shape, d_output=d_output)
+    return (d_output * (x > 0)).astype(dtype, copy=False)
+
+
+def feed_forward_backward(
+    d_output: ArrayLike,
+    x: ArrayLike,
+    w_in: ArrayLike,
+    b_in: ArrayLike,
+    w_out: ArrayLike,
+    b_out: ArrayLike,
+) -> tuple[_Array, _Array, _Array, _Array, _Array]:
+    """Take a gradient back through ``feed_forward`` with ReLU.
+
+    Parameters
+    ----------
+    d_output, x : (..., d_out), (..., d_model)
+    w_in, b_in, w_out, b_out : (d_model, hidden), (hidden,), (hidden, d_out), (d_out,)
+
+    Returns
+    -------
+    d_x, d_w_in, d_b_in, d_w_out, d_b_out
+
+    Raises
+    ------
+    ValueError, TypeError
+        If shapes do not fit; if not real numbers.
+
+    Examples
+    --------
+    >>> gradients = feed_forward_backward([[1], [1]], [[1], [-1]], [[2]], [1], [[10]], [0])
+    >>> [gradient.tolist() for gradient in gradients]  # of the second token, ReLU leaves nothing
+    [[[20.0], [0.0]], [[10.0]], [10.0], [[3.0]], [2.0]]
+    """
+    d_output, x, dtype = _vectors(d_output, x)
+    w_in, b_in = real_array("w_in", w_in), real_array("b_in", b_in)
+    w_out, b_out = real_array("w_out", w_out), real_array("b_out", b_out)
+    _check_feed_forward(x.shape[-1], w_in, b_in, w_out, b_out)
+    _check_shapes((*x.shape[:-1], b_out.size), d_output=d_output)
+    active = np.maximum(x @ w_in + b_in, 0)  # (..., hidden)
+    d_active, d_w_out, d_b_out = _linear_backward(d_output, active, w_out)
+    d_active *= active > 0
+    d_x, d_w_in, d_b_in = _linear_backward(d_active, x, w_in)
+    d_x, d_w_in, d_b_in, d_w_out, d_b_out = _in(dtype, d_x, d_w_in, d_b_in, d_w_out, d_b_out)
+    return d_x, d_w_in, d_b_in, d_w_out, d_b_out
+
+
+@np.errstate(over="ignore")  # as forward: exp(-z) may be infinite
+def swiglu_backward(
+    d_output: ArrayLike, x: ArrayLike, w_gate: ArrayLike, w_up: ArrayLike, w_down: ArrayLike
+) -> tuple[_Array, _Array, _Array, _Array]:
+    """Take a gradient back through ``swiglu``.
+
+    With s for the sigmoid, the derivative of ``silu(z) = z s(z)`` is ``s(z) (1 + z (1 - s(z)))``.
+
+    Parameters
+    ----------
+    d_output, x : (..., d_out), (..., d_model)
+    w_gate, w_up, w_down : (d_model, hidden), (d_model, hidden), (hidden, d_out)
+
+    Returns
+    -------
+    d_x, d_w_gate, d_w_up, d_w_down
+
+    Raises
+    ------
+    ValueError, TypeError
+        If shapes do not fit; if not real numbers.
+
+    Examples
+    --------
+    >>> gradients = swiglu_backward([1], [0], [[1]], [[1]], [[4]])  # a gate of 0
+    >>> [gradient.tolist() for gradient in gradients]
+    [[0.0], [[0.0]], [[0.0]], [[0.0]]]
+    """
+    d_output, x, dtype = _vectors(d_output, x)
+    w_gate, w_up = real_array("w_gate", w_gate), real_array("w_up", w_up)
+    w_down = real_array("w_down", w_down)
+    _check_swiglu(x.shape[-1], w_gate, w_up, w_down)
+    _check_shapes((*x.shape[:-1], w_down.shape[1]), d_output=d_output)
+    gate, up = x @ w_gate, x @ w_up  # (..., hidden)
+    sigmoid = 1 / (1 + np.exp(-gate))
+    silu = gate * sigmoid
+    d_hidden, d_w_down, _ = _linear_backward(d_output, silu * up, w_down)
+    d_gate = d_hidden * up * sigmoid * (1 + gate * (1 - sigmoid))
+    d_x_gate, d_w_gate, _ = _linear_backward(d_gate, x, w_gate)
+    d_x_up, d_w_up, _ = _linear_backward(d_hidden * silu, x, w_up)
+    d_x, d_w_gate, d_w_up, d_w_down = _in(dtype, d_x_gate + d_x_up, d_w_gate, d_w_up, d_w_down)
+    return d_x, d_w_gate, d_w_up, d_w_down
+
+
+def rotary_backward(
+    d_output: ArrayLike,
+    positions: ArrayLike | None = None,
+    *,
+    base: float = 10000.0,
+    pairing: Pairing = "interleaved",
+) -> _Array:
+    """Take a gradient back through ``apply_rotary``: it is turned back, by the same angles.
+
+    Parameters
+    ----------
+    d_output : (..., len, head_dim)
+    positions, base, pairing : as forward
+
+    Returns
+    -------
+    d_x, of this shape
+
+    Raises
+    ------
+    ValueError, TypeError
+        As forward.
+
+    Examples
+    --------
+    >>> rotary_backward([[1, 0], [1, 0]], [0, np.pi / 2]).round(2).tolist()
+    [[1.0, 0.0], [0.0, -1.0]]
+    """
+    (d_output,), dtype = promote(d_output=d_output)
+    turn = _turn_for("d_output", d_output, positions, base, pairing)
+    return _rotated(d_output, turn.conj(), pairing).astype(dtype, copy=False)
+
+
+@_quiet
+def softmax_backward(d_weights: ArrayLike, weights: ArrayLike) -> _Array:
+    """Take a gradient back through ``softmax`` along the last axis.
+
+    ``weights * (d_weights - sum(weights * d_weights))``: a score gains where its weight's
+    gradient is above the average, since weights that sum to one cannot all grow.
+
+    Parameters
+    ----------
+    d_weights, weights : (..., n), (..., n); where a weight is 0, so is the gradient
+
+    Returns
+    -------
+    d_scores (..., n)
+
+    Raises
+    ------
+    ValueError, TypeError
+        If shapes differ; if not real numbers.
+
+    Examples
+    --------
+    >>> softmax_backward([8, 16], [0.25, 0.75]).tolist()  # the average is 14
+    [-1.5, 1.5]
+    """
+    (d_weights, weights), dtype = promote(d_weights=d_weights, weights=weights)
+    _check_shapes(weights.shape, d_weights=d_weights)
+    if not weights.ndim:
+        raise ValueError("weights must have at least 1 axis, got a single number")
+    if not np.isfinite(d_weights).all():  # a masked NaN is hidden: 0 * NaN would be NaN
+        d_weights = np.where(weights == 0, 0, d_weights)
+    mean = np.vecdot(weights, d_weights)[..., None]  # (..., 1)
+    d_scores: _Array = weights * (d_weights - mean)
+    return d_scores.astype(dtype, copy=False)
+
+
+@_quiet
+def cross_entropy(
+    logits: ArrayLike, targets: ArrayLike, mask: ArrayLike | None = None
+) -> tuple[float, _Array]:
+    """Compute the loss of predicting tokens, and its gradient.
+
+    The loss is the mean of ``log(sum(exp(logits))) - logits[target]``, so the gradient is
+    ``(softmax(logits) - one_hot(target)) / count``.
+
+    Parameters
+    ----------
+    logits, targets : (..., vocab), (...), int
+    mask : (...), bool, optional, True where a target counts; padding does not
+
+    Returns
+    -------
+    loss, d_logits (..., vocab)
+
+    Raises
+    ------
+    ValueError, TypeError
+        If shapes do not fit, a target is not in the vocabulary or none counts; if the mask is
+        not boolean.
+
+    Examples
+    --------
+    >>> loss, d_logits = cross_entropy([[0, 0], [0, np.log(3)]], [1, 1])
+    >>> float(np.exp(2 * loss).round(2)), d_logits.tolist()  # 1 / (1/2 * 3/4)
+    (2.67, [[0.25, -0.25], [0.125, -0.125]])
+    """
+    (logits,), dtype = promote(logits=logits)
+    if not logits.ndim or not logits.shape[-1]:
+        raise ValueError(f"logits must have shape (..., vocab), vocab > 0, got {logits.shape}")
+    targets = np.asarray(targets)
+    _check_shapes(logits.shape[:-1], targets=targets)
+    counts = np.ones(targets.shape, bool) if mask is None else np.asarray(mask)
+    if counts.dtype != bool:
+        raise TypeError(
+            f"mask must be boolean, True where a target counts, got dtype {counts.dtype}"
+        )
+    _check_shapes(targets.shape, mask=counts)
+    targets = check_tokens("targets", targets[counts], logits.shape[-1])  # (count,)
+    if not targets.size:
+        raise ValueError(f"at least 1 target must count, got 0 of {counts.size}")
+    scores = logits[counts]  # (count, vocab), a copy
+    scores -= scores.max(axis=-1, keepdims=True, initial=np.finfo(scores.dtype).min)
+    at_targets = np.arange(len(targets)), targets
+    likely = scores[at_targets]  # (count,)
+    np.exp(scores, out=scores)
+    total = np.maximum(scores.sum(axis=-1), 1)  # 0 only in a row of -inf
+    loss = (np.log(total) - likely).mean()
+    scores /= total[:, None] * len(targets)
+    scores[at_targets] -= 1 / len(targets)
+    d_logits = np.zeros(logits.shape, dtype)
+    d_logits[counts] = scores
+    return float(loss), d_logits
 
 
 def check_gradient(
@@ -245,14 +694,11 @@ def _checked(
     kv_heads: int = 0,
 ) -> tuple[NDArray[np.bool_] | None, NDArray[Any] | None, tuple[int, ...]]:
     """Check as forward; return mask and bias as arrays, and the shape that the output has."""
-    leading = check_sequences(query=query, key=key, value=value)
-    check_same_length(key, value)
-    check_same_d_k(query, key)
+    leading, mask, bias = check_attention(query, key, value, mask, bias, shared=kv_heads > 0)
     if kv_heads:
         leading = (*leading[:-2], leading[-2] * leading[-1])
-    scores_shape = (*leading, query.shape[-2], key.shape[-2])
-    mask = None if mask is None else np.atleast_2d(check_mask(mask, scores_shape))
-    bias = None if bias is None else np.atleast_2d(check_bias(bias, scores_shape, mask))
+    mask = None if mask is None else np.atleast_2d(mask)
+    bias = None if bias is None else np.atleast_2d(bias)
     others = [array.shape[:-2] for array in (mask, bias) if array is not None]
     return mask, bias, (*np.broadcast_shapes(leading, *others), query.shape[-2], value.shape[-1])
 
@@ -261,6 +707,18 @@ def _check_shapes(shape: tuple[int, ...], **arrays: NDArray[Any]) -> None:
     for name, array in arrays.items():
         if array.shape != shape:
             raise ValueError(f"{name} must have shape {shape}, got {array.shape}")
+
+
+def _vectors(d_output: ArrayLike, x: ArrayLike) -> tuple[_Array, _Array, np.dtype[Any]]:
+    """Return both in the dtype to compute in, and the dtype that gradients shall have."""
+    (d_output, x), dtype = promote(d_output=d_output, x=x)
+    if not x.ndim:
+        raise ValueError("x must have at least 1 axis (..., d_model), got a single number")
+    return d_output, x, dtype
+
+
+def _in(dtype: np.dtype[Any], *gradients: _Array) -> tuple[_Array, ...]:
+    return tuple(gradient.astype(dtype, copy=False) for gradient in gradients)
 
 
 def _or_usual(scale: float | None, query: _Array) -> float:
@@ -278,6 +736,93 @@ def _as_inputs(
 
 
 # What follows trusts its arguments.
+
+
+def _linear_backward(d_output: _Array, x: _Array, w: NDArray[Any]) -> tuple[_Array, _Array, _Array]:
+    tokens, d_tokens = x.reshape(-1, x.shape[-1]), d_output.reshape(-1, w.shape[1])
+    d_x = (d_tokens @ w.T).reshape(x.shape)  # one product for all is faster than one a sequence
+    return d_x, tokens.T @ d_tokens, d_tokens.sum(axis=0)
+
+
+def _rms_norm_backward(
+    d_output: _Array, x: _Array, gain: NDArray[Any], eps: float
+) -> tuple[_Array, _Array]:
+    size = x.shape[-1]
+    root = np.sqrt(np.vecdot(x, x)[..., None] / size + eps)  # (..., 1)
+    normed = x / root
+    d_gain = (d_output * normed).reshape(-1, size).sum(axis=0)
+    d_normed = d_output * gain
+    along = np.vecdot(d_normed, normed)[..., None] / size  # (..., 1)
+    return (d_normed - normed * along) / root, d_gain
+
+
+@_quiet
+def _multi_head_backward(
+    d_output: _Array,
+    layer: MultiHeadAttention,
+    query: _Array,
+    key: _Array,
+    value: _Array,
+    mask: NDArray[np.bool_] | None,
+    weights: NDArray[Any],
+) -> tuple[_Array, ...]:
+    queries, keys, values = layer._queries(query), layer._keys(key), layer._values(value)
+    if all(np.isfinite(array).all() for array in (d_output, weights, queries, keys, values)):
+        mask = None  # the weights have it: what it hides is multiplied by 0
+    if mask is not None:
+        mask = np.broadcast_to(mask, (*d_output.shape[:-2], 1, *weights.shape[-2:]))
+        weights = np.where(mask, weights, 0)  # of a query with a NaN, all weights are NaN
+        query = _without_unseen(query, mask[..., 0, :, :])
+        key, value = (_without_unseen(x, mask[..., 0, :, :].mT) for x in (key, value))
+        mask = np.expand_dims(mask, -3)  # (..., 1, 1, len_q, len_k)
+    groups = layer._groups
+    heads = _ungrouped(_mix(_grouped(weights, groups), _grouped(values, groups), mask))
+    d_merged, d_w_o, d_b_o = _linear_backward(d_output, _merge(heads), layer.w_o)
+    d_heads = _split(d_merged, layer.num_heads)  # (..., num_heads, len_q, value_dim)
+    d_queries, d_keys, d_values = _heads_backward(
+        d_heads, queries, keys, values, mask, heads, weights
+    )
+    d_query, d_w_q, d_b_q = _linear_backward(_merge(d_queries), query, layer.w_q)
+    d_key, d_w_k, d_b_k = _linear_backward(_merge(d_keys), key, layer.w_k)
+    d_value, d_w_v, d_b_v = _linear_backward(_merge(d_values), value, layer.w_v)
+    of_weights = d_w_q, d_b_q, d_w_k, d_b_k, d_w_v, d_b_v, d_w_o, d_b_o
+    return d_query, d_key, d_value, *of_weights
+
+
+def _without_unseen(x: _Array, mask: NDArray[np.bool_]) -> _Array:
+    """Put 0 for tokens, the rows of the mask, that meet no other: 0 * NaN would be NaN."""
+    if np.isfinite(x).all():
+        return x
+    seen = _summed(mask, (*x.shape[:-1], 1)) > 0  # (..., len, 1)
+    return np.where(seen, x, 0)
+
+
+@_quiet
+def _heads_backward(
+    d_heads: _Array,
+    queries: _Array,
+    keys: _Array,
+    values: _Array,
+    mask: NDArray[np.bool_] | None,
+    heads: _Array,
+    weights: NDArray[Any],
+) -> tuple[_Array, _Array, _Array]:
+    """Take a gradient back through attention in each head, between projections and combining.
+
+    All are (..., heads, len, dim); keys and values may have fewer heads. The mask, which has an
+    axis for groups and one for their heads, is for what is not finite: the weights have it.
+    """
+    groups = keys.shape[-3]
+    mean = np.vecdot(d_heads, heads)[..., None]  # (..., num_heads, len_q, 1)
+    q, k, v = (_grouped(each, groups) for each in (queries, keys, values))
+    d_heads, weights, mean = (_grouped(each, groups) for each in (d_heads, weights, mean))
+    scale = 1 / math.sqrt(queries.shape[-1])
+    gradients = _through_attention(d_heads, q, k, v, weights, mean, mask, scale)
+    d_queries, d_keys, d_values = (
+        _ungrouped(_summed(gradient, like.shape))
+        for gradient, like in zip(gradients, (q, k, v), strict=True)
+    )
+    return d_queries, d_keys, d_values
 
 
 def _through_attention(
@@ -298,12 +843,16 @@ def _through_attention(
     """
     mask_t = None if mask is None else mask.mT
     d_value = _mix(weights.mT, d_output, mask_t)  # (..., len_k, d_v)
-    d_weights = d_output @ value.mT  # (..., len_q, len_k)
-    d_scores = weights * (d_weights - mean)
+    # What is d_weights first becomes d_scores in place, since new large arrays take time.
+    d_scores = d_output @ value.mT  # (..., len_q, len_k)
+    d_scores -= mean
+    d_scores *= weights
     if mask is not None:  # 0 * NaN would be NaN
-        d_scores = np.where(mask, d_scores, 0)
-    d_query = _mix(d_scores, key, mask) * scale  # (..., len_q, d_k)
-    d_key = _mix(d_scores.mT, query, mask_t) * scale  # (..., len_k, d_k)
+        np.copyto(d_scores, 0, where=~mask)
+    d_query = _mix(d_scores, key, mask)  # (..., len_q, d_k)
+    d_key = _mix(d_scores.mT, query, mask_t)  # (..., len_k, d_k)
+    d_query *= scale
+    d_key *= scale
     return d_query, d_key, d_value
 
 
@@ -381,9 +930,11 @@ def _blocks(
             yield rows, columns, seen
 
 
-def _summed(gradient: _Array, shape: tuple[int, ...]) -> _Array:
+def _summed(gradient: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     """Sum over the axes along which an input of this shape was broadcast."""
+    if gradient.shape == shape:  # as a rule
+        return gradient
     gradient = gradient.sum(axis=tuple(range(gradient.ndim - len(shape))))
     axes = tuple(i for i, n in enumerate(shape) if n == 1 and gradient.shape[i] != 1)
-    summed: _Array = gradient.sum(axis=axes, keepdims=True)
+    summed: NDArray[Any] = gradient.sum(axis=axes, keepdims=True)
     return summed

@@ -360,20 +360,8 @@ class MultiHeadAttention:
         key = query if key is None else key
         value = key if value is None else value
         (query, key, value), dtype = promote(query=query, key=key, value=value)
-        leading = check_sequences(query=query, key=key, value=value)
-        check_same_length(key, value)
-        check_projection("w_q", self.w_q, "query", query)
-        check_projection("w_k", self.w_k, "key", key)
-        check_projection("w_v", self.w_v, "value", value)
+        leading, mask = self._fit(query, key, value, mask)
         len_q, len_k = query.shape[-2], key.shape[-2]
-        if mask is not None:
-            if np.ndim(mask) > len(leading) + 2:
-                raise ValueError(
-                    "mask must not have more axes than query and key (it is the same for every "
-                    f"head), got shapes {np.shape(mask)}, {query.shape} and {key.shape}"
-                )
-            mask = check_mask(mask, (*leading, len_q, len_k))
-            mask = np.expand_dims(np.atleast_2d(mask), -3)  # (..., 1, len_q, len_k)
         if bias is not None:
             bias = check_bias(bias, (*leading, self.num_heads, len_q, len_k), mask, heads=True)
         return _rounded(self._attend(query, key, value, mask, bias), dtype)
@@ -470,6 +458,29 @@ class MultiHeadAttention:
         check_sequences(x=x)
         check_projection(weight, getattr(self, weight), "x", x)
         return x, dtype
+
+    def _fit(
+        self,
+        query: NDArray[np.floating],
+        key: NDArray[np.floating],
+        value: NDArray[np.floating],
+        mask: ArrayLike | None,
+    ) -> tuple[tuple[int, ...], NDArray[np.bool_] | None]:
+        """Check a call; return the inputs' leading axes, and the mask (..., 1, len_q, len_k)."""
+        leading = check_sequences(query=query, key=key, value=value)
+        check_same_length(key, value)
+        check_projection("w_q", self.w_q, "query", query)
+        check_projection("w_k", self.w_k, "key", key)
+        check_projection("w_v", self.w_v, "value", value)
+        if mask is None:
+            return leading, None
+        if np.ndim(mask) > len(leading) + 2:
+            raise ValueError(
+                "mask must not have more axes than query and key (it is the same for every "
+                f"head), got shapes {np.shape(mask)}, {query.shape} and {key.shape}"
+            )
+        mask = check_mask(mask, (*leading, query.shape[-2], key.shape[-2]))
+        return leading, np.expand_dims(np.atleast_2d(mask), -3)
 
     def _queries(self, x: NDArray[np.floating]) -> NDArray[np.floating]:
         return _split(x @ self.w_q + self.b_q, self.num_heads)

@@ -124,14 +124,21 @@ def apply_rotary(
     [[1.0, 0.0], [0.0, 1.0]]
     """
     (x,), dtype = promote(x=x)
-    check_sequences(x=x)
+    turn = _turn_for("x", x, positions, base, pairing)
+    return _rotated(x, turn, pairing).astype(dtype, copy=False)
+
+
+def _turn_for(
+    name: str, x: NDArray[np.floating], positions: ArrayLike | None, base: float, pairing: Pairing
+) -> NDArray[np.complexfloating]:
+    """Check what a rotation is given, and return by what x is multiplied."""
+    check_sequences(**{name: x})
     check_pairing("pairing", pairing)
     if positions is None:
         positions = np.arange(x.shape[-2])
     else:
         positions = check_positions(positions, x.shape[:-1])
-    turn = _turn(positions, x.shape[-1], base, x.dtype)
-    return _rotated(x, turn, pairing).astype(dtype, copy=False)
+    return _turn(positions, x.shape[-1], base, x.dtype)
 
 
 def _turn(

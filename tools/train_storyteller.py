@@ -271,16 +271,36 @@ def rate(step: int) -> float:
     return min(1.0, (step + 1) / WARM_UP) * min(1.0, 2 * (STEPS - step) / STEPS)
 
 
-def train(scheme: str) -> None:
-    """Train one model, or go on training it."""
-    BUILD.mkdir(parents=True, exist_ok=True)
-    weights, examples = initial(scheme), Examples(SEEDS["training"])
+def optimiser(weights):
+    """Return AdamW, which makes matrices decay and gains not, and its schedule."""
     groups = [
         {"params": [each for each in weights.values() if each.ndim == 2], "weight_decay": 0.05},
         {"params": [each for each in weights.values() if each.ndim == 1], "weight_decay": 0.0},
     ]
     adam = torch.optim.AdamW(groups, lr=RATE, betas=(0.9, 0.98), fused=True)
-    schedule = torch.optim.lr_scheduler.LambdaLR(adam, rate)
+    return adam, torch.optim.lr_scheduler.LambdaLR(adam, rate)
+
+
+def descend(weights, scheme: str, adam, schedule, tokens, counts) -> tuple[float, float]:
+    """Make a step of training; return the loss and the gradient's norm, before it is clipped."""
+    scores = logits(weights, tokens, scheme)[:, :-1]
+    losses = F.cross_entropy(
+        scores.transpose(1, 2), tokens[:, 1:], ignore_index=-1, reduction="none"
+    )
+    loss = (losses * counts[:, 1:]).sum() / counts[:, 1:].sum()
+    adam.zero_grad()
+    loss.backward()
+    norm = torch.nn.utils.clip_grad_norm_(weights.values(), 1.0)
+    adam.step()
+    schedule.step()
+    return loss.item(), norm.item()
+
+
+def train(scheme: str) -> None:
+    """Train one model, or go on training it."""
+    BUILD.mkdir(parents=True, exist_ok=True)
+    weights, examples = initial(scheme), Examples(SEEDS["training"])
+    adam, schedule = optimiser(weights)
     curve, first, place = [], 0, BUILD / f"{scheme}.pt"
     if place.exists():
         saved = torch.load(place, weights_only=False)
@@ -295,17 +315,7 @@ def train(scheme: str) -> None:
     stories = as_arrays([ahead.told(length=LENGTH) for _ in range(100)], LENGTH)
     lists = as_arrays([ahead.list_of_facts(0) for _ in range(100)], 25)
     for step in range(first, STEPS):
-        tokens, counts = examples.batch(step)
-        scores = logits(weights, tokens, scheme)[:, :-1]
-        losses = F.cross_entropy(
-            scores.transpose(1, 2), tokens[:, 1:], ignore_index=-1, reduction="none"
-        )
-        loss = (losses * counts[:, 1:]).sum() / counts[:, 1:].sum()
-        adam.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(weights.values(), 1.0)
-        adam.step()
-        schedule.step()
+        descend(weights, scheme, adam, schedule, *examples.batch(step))
         if (step + 1) % 50 == 0:
             on_stories, on_lists = (
                 judged(weights, scheme, *stories),

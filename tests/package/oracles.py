@@ -11,6 +11,7 @@ import numpy as np
 
 HERE = Path(__file__).parent
 GOLDEN = json.loads((HERE / "golden/attention.json").read_text("utf-8"))
+BACKWARD_GOLDEN = json.loads((HERE / "golden/backward.json").read_text("utf-8"))
 DECODER_GOLDEN = json.loads((HERE / "golden/decoder.json").read_text("utf-8"))
 
 

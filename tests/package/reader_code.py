@@ -3,6 +3,7 @@
 Every public function is called; `assert_type` says what a reader may rely on without a check.
 """
 
+from datetime import date
 from typing import Any, assert_type
 
 import numpy as np
@@ -10,6 +11,7 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from attnbook import (
+    Adam,
     AttentionOutput,
     Decoder,
     DecoderLayer,
@@ -27,29 +29,46 @@ from attnbook import (
     causal_mask,
     check_gradient,
     cross_attention,
+    cross_entropy,
+    dates,
     effective_keys,
+    embedding_backward,
     entropy,
     exercises,
     feed_forward,
+    feed_forward_backward,
     influence,
     layer_norm,
+    layer_norm_backward,
+    linear_backward,
+    loss_and_gradient,
+    map_arrays,
     merge_heads,
+    multi_head_backward,
     online_softmax,
     padding_mask,
     plotting,
     pretrained,
     rank_correlation,
     relative_rotation,
+    relu_backward,
     rms_norm,
+    rms_norm_backward,
+    rotary_backward,
     scaled_dot_product_attention,
     score_statistics,
     self_attention,
     sinusoidal_encoding,
     softmax,
+    softmax_backward,
     split_heads,
     swiglu,
+    swiglu_backward,
+    translator,
+    warmup_cosine,
 )
 from attnbook.small_world import story
+from attnbook.translator import Training, Translator, after_start, train_step
 
 rng = np.random.default_rng(0)
 x = rng.standard_normal((5, 8))
@@ -86,6 +105,34 @@ def go_backward() -> None:
     _, _, d_value = blockwise_attention_backward(x, x, x, x, *kept, causal=True, block_size=2)
     print(d_value.mean(axis=-1))
     check_gradient(np.tanh, lambda d_output, x: d_output / np.cosh(x) ** 2, x)
+
+    layer, gain = MultiHeadAttention.init(rng, 8, 4), np.ones(8)
+    weights = layer(x, mask=causal_mask(5)).weights
+    *d_inputs, d_layer = multi_head_backward(x, layer, x, mask=causal_mask(5), weights=weights)
+    assert_type(d_layer, MultiHeadAttention)
+    d_x, d_w, d_b = linear_backward(sum(d_inputs), x, w, gain)
+    d_x, d_gain = rms_norm_backward(relu_backward(d_x, x), x, gain, eps=0.1)
+    d_x, _, _ = layer_norm_backward(d_x, x, gain, gain)
+    d_x, *_ = feed_forward_backward(d_x, x, w, gain, w, gain)
+    d_x, *_ = swiglu_backward(d_x, x, w, w, w)
+    d_x = softmax_backward(rotary_backward(d_x, pairing="halves"), softmax(x))
+    print(embedding_backward(d_x, [0, 1, 2, 1, 0], 3).shape, d_w, d_b, d_gain)
+
+
+def learn() -> None:
+    parameters = w, MultiHeadAttention.init(rng, 8, 2)
+    adam = Adam.start(parameters)
+    for step in range(3):
+        loss, d_logits = cross_entropy(x @ parameters[0], [0, 1, 2, 3, 4], [True] * 5)
+        assert_type(loss, float)
+        gradient = x.T @ d_logits, map_arrays(np.zeros_like, parameters[1])
+        rate = warmup_cosine(step, steps=3, warmup=1, peak=0.01)
+        parameters, adam = adam.step(parameters, gradient, rate, beta2=0.99)
+    assert_type(parameters[1], MultiHeadAttention)
+    model = pretrained.storyteller()
+    _, of_model = loss_and_gradient(model, [0, 2, 40], mask=[True, True, False])
+    assert_type(Adam.start(model).step(model, of_model, rate=0.01)[0], Decoder)
+    print(adam.steps, adam.square[0].max())
 
 
 def build_a_layer() -> NDArray[np.floating[Any]]:
@@ -204,6 +251,27 @@ def let_it_tell_a_story() -> None:
     scheme: pretrained.Scheme = "alibi"
     record = pretrained.storyteller_record(scheme)
     print(pretrained.storyteller_twin(scheme).logits(tokens).dtype, record.right[-1])
+
+
+def train_a_translator() -> None:
+    run = Training(steps=1, warmup=1, batch_size=3)
+    train_step(run)
+    assert_type(run.model, Translator)
+    batch = dates.examples(rng, 2)
+    print(dates.fields(batch[0]), dates.write(date(1998, 3, 13), batch[1].form).written)
+    source, target = (dates.encode(*texts) for texts in (["1.2.03", "may"], ["20", "19"]))
+    loss, gradient = translator.loss_and_gradient(run.model, source, target)
+    assert_type((loss, gradient), tuple[float, Translator])
+    target_in = after_start(target)
+    memory = Translator.init(rng).memory(source)
+    trace = run.model.trace(source, target_in, memory)
+    print(trace.cross_weights.shape, run.model.logits(source, target_in).dtype)
+    print(dates.decode(run.model.greedy(source, memory)), run.model.translate("13.3.98"))
+    trained = pretrained.translator()
+    assert_type(trained, Translator)
+    print(trained.translate(dates.unseen_examples()[0].written))
+    print(pretrained.translator_record().weights[1200].sum(axis=-1).round(2))
+    print([run.exact for run in pretrained.translator_runs()["whole"]])
 
 
 def draw() -> Axes:

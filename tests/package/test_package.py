@@ -20,12 +20,16 @@ from packaging.specifiers import SpecifierSet
 
 import attnbook
 from attnbook import Decoder, KVCache, MultiHeadAttention
+from attnbook.translator import Translator
 from tests.package import reader_code
 
 ROOT = Path(__file__).resolve().parents[2]
 
 # Modules that are imported by name, since not every reader needs what they load.
-BY_NAME = ("attnbook.plotting", "attnbook.pretrained", "attnbook.small_world")
+BY_NAME = (
+    *("attnbook.plotting", "attnbook.pretrained"),
+    *("attnbook.small_world", "attnbook.dates", "attnbook.translator"),
+)
 
 
 # The checkers' own parts are nobody's interface: of `exercises`, the package itself is.
@@ -53,6 +57,7 @@ METHODS = {
         (MultiHeadAttention, ("init", "__call__", "queries", "keys", "values", "combine")),
         (KVCache, ("append",)),
         (Decoder, ("logits", "trace", "generate")),
+        (Translator, ("init", "memory", "logits", "trace", "greedy", "translate")),
     )
     for name in names
 }
@@ -97,7 +102,7 @@ def test_a_reader_s_code_runs(capsys):
     functions = inspect.getmembers(reader_code, inspect.isfunction)
     own = [function for _, function in functions if function.__module__ == reader_code.__name__]
     calls = [function for function in own if not inspect.signature(function).parameters]
-    assert len(calls) == 10
+    assert len(calls) == 12
     with mpl.rc_context({"backend": "Agg"}):
         for call in calls:
             call()

@@ -1,8 +1,8 @@
-"""The storyteller and its twins: that they answer, and do what was recorded of them."""
+"""The storyteller and its twins: that they answer, learned, and do what was recorded of them."""
 
 import hashlib
 import json
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 from pathlib import Path
 from typing import get_args
 
@@ -11,10 +11,12 @@ import pytest
 
 from attnbook import pretrained
 from attnbook.small_world import COLOURS, WORDS, story
+from attnbook.training import Adam, loss_and_gradient, map_arrays
 
 ROOT = Path(__file__).resolve().parents[2]
-DATA = ROOT / "attnbook/data"
-GOLDEN = json.loads((ROOT / "tests/package/golden/storyteller.json").read_text(encoding="utf-8"))
+DATA, MADE = ROOT / "attnbook/data", ROOT / "tests/package/golden"
+GOLDEN = json.loads((MADE / "storyteller.json").read_text(encoding="utf-8"))
+TRAINED = json.loads((MADE / "storyteller_gradients.json").read_text(encoding="utf-8"))
 SCHEMES = ("rotary", "sinusoidal", "alibi", "none")
 FILES = {scheme: f"storyteller_{scheme}.npz" for scheme in SCHEMES} | {"rotary": "storyteller.npz"}
 NUMBERS = {word: number for number, word in enumerate(WORDS)}
@@ -127,6 +129,104 @@ def test_binding_comes_suddenly_and_first_in_bare_lists():
     assert pairs[150] < 0.5 < 0.95 < pairs[300]
     assert right[300] < 0.05 < 0.85 < right[1250]
     assert right[8000] > 0.98
+
+
+# --- How it learned -------------------------------------------------------------------
+
+
+def named(model):
+    """Return a decoder's arrays by the names under which they are shipped."""
+    found = {"embedding": model.embedding, "final_norm": model.final_norm}
+    for number, layer in enumerate(model.layers):
+        for name in ("attention_norm", "feed_forward_norm", "w_gate", "w_up", "w_down"):
+            found[f"layer{number}.{name}"] = getattr(layer, name)
+        for name in ("w_q", "w_k", "w_v", "w_o"):
+            found[f"layer{number}.{name}"] = getattr(layer.attention, name)
+    return found
+
+
+def loss_of_training(model, tokens, counts):
+    """Return loss and gradient as the script has them: an answer counts for 20 other words.
+
+    A sum is linear, so that of all words and 19 times that of the answers give it. The script's
+    model has no biases: nothing is asked of them.
+    """
+    tokens, counts = np.maximum(tokens, 0), np.array(counts)
+    words, answers = (int(each[:, 1:].sum()) for each in (counts > 0, counts == 20))
+    share = words / (words + 19 * answers)
+    of_words, gradient = loss_and_gradient(model, tokens, counts > 0)
+    of_answers, other = loss_and_gradient(model, tokens, counts == 20)
+    gradient = map_arrays(lambda one, two: share * one + (1 - share) * two, gradient, other)
+    layers = tuple(
+        replace(each, attention=replace(each.attention, b_q=None, b_k=None, b_v=None, b_o=None))
+        for each in gradient.layers
+    )
+    return share * of_words + (1 - share) * of_answers, replace(gradient, layers=layers)
+
+
+def norm(gradient):
+    return np.sqrt(sum(float(np.vdot(each, each)) for each in named(gradient).values()))
+
+
+def farthest(arrays, golden):
+    """Return the largest difference from PyTorch's numbers, relative to an array's norm."""
+    found = {}
+    for name, array in arrays.items():
+        array = array.astype(np.float64).ravel()
+        numbers = [np.linalg.norm(array), array @ np.cos(np.arange(array.size))]
+        numbers = np.array([*numbers, *array[:: -(-array.size // 5)]])
+        found[name] = np.abs(numbers - golden[name]).max() / golden[name][0]
+    assert set(found) == set(golden)
+    return max(found.values())
+
+
+@pytest.mark.parametrize("positions", SCHEMES)
+def test_two_steps_of_training_are_pytorchs(positions):
+    golden = TRAINED["steps"][positions]
+    model = before = map_arrays(np.float64, pretrained.storyteller_twin(positions))
+    adam = Adam.start(model)
+    for step, batch in enumerate(TRAINED["batches"]):
+        loss, gradient = loss_of_training(model, *batch)
+        assert loss == pytest.approx(golden["losses"][step], rel=1e-8)
+        assert norm(gradient) == pytest.approx(golden["norms"][step], rel=1e-8)
+        if step == 0:
+            assert farthest(named(gradient), golden["gradient"]) < 1e-8
+        # What the script does beside Adam: a gradient longer than 1 is cut, and matrices decay.
+        cut, rate = min(1, 1 / (norm(gradient) + 1e-6)), 3e-3 * (step + 1) / 200
+        gradient = map_arrays(lambda array, cut=cut: cut * array, gradient)
+        decay = 1 - 0.05 * rate
+        model = map_arrays(lambda p, d=decay: p * d if p.ndim == 2 else p, model)
+        model, adam = adam.step(model, gradient, rate, beta2=0.98)
+    assert golden["norms"][0] < 1 < golden["norms"][1]  # so the second was cut
+    moved = map_arrays(np.subtract, model, before)
+    assert farthest(named(moved), golden["moved"]) < 1e-7
+
+
+def test_the_gradient_in_single_precision_is_that_of_double():
+    # Training was in float32, in which gradients differ by 3e-6 to 1.1e-5, as BLAS adds them up.
+    golden = TRAINED["steps"]["rotary"]
+    loss, gradient = loss_of_training(pretrained.storyteller(), *TRAINED["batches"][0])
+    assert loss == pytest.approx(golden["losses"][0], rel=1e-6)
+    assert {array.dtype for array in named(gradient).values()} == {np.dtype(np.float32)}
+    assert farthest(named(gradient), golden["gradient"]) < 3e-5
+
+
+def test_it_stands_where_the_loss_that_it_was_trained_on_is_nearly_level():
+    tokens, counts = np.full((31, 128), -1), np.zeros((31, 128))
+    for row, (words, questions) in enumerate(told(13, 31, ask=0.3)):
+        tokens[row, : len(words)] = [NUMBERS[word] for word in words]
+        counts[row, : len(words)] = 1
+        counts[row, [question.position for question in questions]] = 20
+    model = pretrained.storyteller()
+    _, level = loss_of_training(model, tokens, counts)
+    # The same numbers in other places; and another loss, for which an answer is a word like others.
+    rng = np.random.default_rng(1)
+    shuffled = map_arrays(lambda array: rng.permuted(array.ravel()).reshape(array.shape), model)
+    _, steep = loss_of_training(shuffled, tokens, counts)
+    _, other = loss_and_gradient(model, np.maximum(tokens, 0), counts > 0)
+    assert norm(level) < 0.15
+    assert norm(steep) > 50 * norm(level)
+    assert norm(other) > 1.5 * norm(level)
 
 
 # --- What is shipped ------------------------------------------------------------------

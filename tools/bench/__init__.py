@@ -13,7 +13,7 @@ import json
 import sys
 
 from course.chapters import ROOT
-from tools.bench import long_sequences, parts
+from tools.bench import long_sequences, parts, training
 from tools.bench.table import Table, machine, rates
 
 STORED = ROOT / "attnbook/data/bench.json"
@@ -27,6 +27,7 @@ def main(*arguments):
     table = Table()
     parts.measure(table)
     long_sequences.measure(table)
+    training.measure(table)
     if arguments:
         stored = {"machine": about, "rows": table.rows}
         STORED.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")

@@ -6,11 +6,18 @@ from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 
-from attnbook import KVCache, blockwise_attention, scaled_dot_product_attention
+from attnbook import (
+    KVCache,
+    blockwise_attention,
+    blockwise_attention_backward,
+    scaled_dot_product_attention,
+)
+from tools.bench.lean import lean_there_and_back
 from tools.bench.table import best_times, peak_of_numpy, peak_of_process, threads
 
 HEADS, HEAD_DIM = 8, 64
 ROUNDS = {512: 30, 2048: 15, 8192: 3, 32_768: 2}
+THERE_AND_BACK = (512, 2048)  # at 8,192 the matrices of 8 heads have 2 GB each
 ALONE = 32_768  # here the matrix of 8 heads has 34 GB: one head, and only what needs no matrix
 CACHED = 8192  # tokens before the one that is generated
 MB = 1e6
@@ -29,6 +36,8 @@ def measure(table):
         if length == ALONE:
             others = {name: run for name, run in others.items() if "fused" in name}
         compare(table, length, rounds, ours, others)
+    for length in THERE_AND_BACK:
+        there_and_back(table, rng, length)
     decode(table, rng)
 
 
@@ -45,6 +54,25 @@ def compare(table, length, rounds, ours, others):
             peak_of_torch(name, *other.args[-3:]) if "torch" in name else peak_of_numpy(other)
         )
         table.add(f"{what}, peak memory", peak, name, of_other / MB, "MB", length)
+
+
+def there_and_back(table, rng, length):
+    """Compare what is kept for the gradients: all weights, or one sum for each query."""
+    shape = 1, HEADS, length, HEAD_DIM
+    arrays = [rng.standard_normal(shape, dtype=np.float32) for _ in range(4)]
+
+    def ours(d_output, *inputs):
+        return blockwise_attention_backward(d_output, *inputs, *blockwise_attention(*inputs))
+
+    for one, other in zip(ours(*arrays), lean_there_and_back(*arrays), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-5)
+    what, other = "gradients, blockwise", "weights kept"
+    times = 1e3 * best_times([ours, lean_there_and_back], arrays, ROUNDS[length])
+    table.add(what, times[0], other, times[1], "ms", length)
+    peaks = [
+        peak_of_numpy(functools.partial(run, *arrays)) / MB for run in (ours, lean_there_and_back)
+    ]
+    table.add(f"{what}, peak memory", peaks[0], other, peaks[1], "MB", length)
 
 
 def peak_of_torch(name, *arrays):

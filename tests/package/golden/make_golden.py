@@ -12,6 +12,12 @@ dependency of this project:
     pip install numpy==2.4.6 torch==2.13.0 onnx==1.23.2 transformers==5.23.0
     python make_golden.py decoder
 
+    pip install numpy==2.4.6 torch==2.13.0
+    python make_golden.py backward
+
+    pip install numpy==2.4.6 torch==2.13.0
+    python make_golden.py translator
+
 (These are the versions it was last run with, on CPU, under Python 3.11.)
 Each run replaces its own libraries' entries and keeps the others':
 
@@ -24,10 +30,15 @@ Each run replaces its own libraries' entries and keeps the others':
   softmax by PyTorch in float64, gradients in float32, too; only `torch` writes it.
 - ``decoder.json`` beside it: rotary positions by ONNX, PyTorch and transformers, the other
   parts of a decoder by PyTorch, and a whole one by transformers; only `decoder` writes it.
+- ``backward.json`` beside it: the gradients of these parts, of cross-entropy and of multi-head
+  attention, and three steps of Adam, by PyTorch in both precisions; only `backward` writes it.
+- ``translator.json`` beside it: all that the translator of dates computes, and every gradient,
+  by PyTorch in float64; only `translator` writes it.
 
 The JSON is strict: non-finite numbers are the strings "nan", "inf" and "-inf",
 which ``np.array(x, dtype=float)`` reads back. Every array is compared with plain
-loops before it is written, so a wrong convention stops the script.
+loops before it is written, so a wrong convention stops the script; gradients of
+parts are compared with differences. (The translator's, in the tests.)
 """
 
 import json
@@ -44,6 +55,8 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 ATTENTION = HERE / "attention.json"
 DECODER = HERE / "decoder.json"
+BACKWARD = HERE / "backward.json"
+TRANSLATOR = HERE / "translator.json"
 CONVENTIONS = HERE.parents[2] / "attnbook" / "data" / "mask_conventions.json"
 PACKED = CONVENTIONS.with_name("packed_mha.json")
 LIBRARIES = ["torch", "jax", "flax", "keras", "onnx"]  # the order of the table
@@ -824,8 +837,283 @@ def decoder_golden():
     save(DECODER, content)
 
 
+# --- backward.json --------------------------------------------------------------
+
+
+def swish_gated(x, w_gate, w_up, w_down):
+    from torch.nn.functional import silu
+
+    return (silu(x @ w_gate) * (x @ w_up)) @ w_down
+
+
+def turned_halves(x, positions, base):
+    """Rotate as `rotate_half` of LLaMA does."""
+    import torch
+
+    frequencies = base ** (-torch.arange(0, x.shape[-1], 2, dtype=torch.float64) / x.shape[-1])
+    angles = positions[..., None] * frequencies
+    cos, sin = (torch.cat([f(angles)] * 2, dim=-1).to(x.dtype) for f in (torch.cos, torch.sin))
+    first, second = x.chunk(2, dim=-1)
+    return x * cos + torch.cat([-second, first], dim=-1) * sin
+
+
+def turned_pairs(x, positions, base):
+    import torch
+
+    frequencies = base ** (-torch.arange(0, x.shape[-1], 2, dtype=torch.float64) / x.shape[-1])
+    angles = (positions[..., None] * frequencies).to(x.dtype)
+    pairs = torch.view_as_complex(x.unflatten(-1, (-1, 2)))
+    return torch.view_as_real(pairs * torch.polar(torch.ones_like(angles), angles)).flatten(-2)
+
+
+def many_heads(heads, kv_heads, mask):
+    """Return attention with grouped heads by `enable_gqa`, of inputs and eight parameters."""
+    from torch.nn.functional import linear, scaled_dot_product_attention
+
+    def attend(query, key, value, w_q, b_q, w_k, b_k, w_v, b_v, w_o, b_o):
+        q, k, v = (
+            linear(x, w.T, b).unflatten(-1, (n, -1)).transpose(-2, -3)
+            for x, w, b, n in (
+                (query, w_q, b_q, heads),
+                (key, w_k, b_k, kv_heads),
+                (value, w_v, b_v, kv_heads),
+            )
+        )
+        mixed = scaled_dot_product_attention(q, k, v, mask, enable_gqa=heads != kv_heads)
+        return linear(mixed.transpose(-2, -3).flatten(-2), w_o.T, b_o)
+
+    return attend
+
+
+def backward_parts(rng):
+    """Return (name, function of tensors, its arrays by name, what else it takes)."""
+    import torch
+    from torch.nn import functional
+
+    shapes = {"x": (2, 5, 11), "gain": (11,), "bias": (11,), "w_in": (11, 13), "b_in": (13,)}
+    shapes |= {"w_out": (13, 7), "b_out": (7,), "w_gate": (11, 13), "w_up": (11, 13)}
+    shapes |= {"w_down": (13, 7), "scores": (3, 11), "table": (7, 3), "logits": (2, 5, 11)}
+    shapes |= {"turned": (2, 3, 14)}
+    arrays = {name: rounded_normal(rng, *shape) for name, shape in shapes.items()}
+
+    def some(*names):
+        return {name: arrays[name] for name in names}
+
+    tokens = rng.integers(0, 5, size=(2, 5))  # of 7: two stand nowhere
+    targets = rng.integers(0, 11, size=(2, 5))
+    counts = rng.random((2, 5)) < 0.7
+    places, between = rng.integers(0, 97, size=(2, 3)), rounded_normal(rng, 3) * 10
+    ignored = torch.from_numpy(np.where(counts, targets, -100)).flatten()
+    yield "linear", lambda x, w, b: x @ w + b, some("x", "w_in", "b_in"), {}
+    yield "embedding", lambda table: table[tokens], some("table"), {"tokens": tokens}
+    yield (
+        "rms_norm",
+        lambda x, gain: functional.rms_norm(x, (11,), gain, eps=0.03),
+        some("x", "gain"),
+        {"eps": 0.03},
+    )
+    yield (
+        "layer_norm",
+        lambda x, *of: functional.layer_norm(x, (11,), *of, eps=0.03),
+        some("x", "gain", "bias"),
+        {"eps": 0.03},
+    )
+    yield "relu", functional.relu, some("x"), {}
+    yield (
+        "feed_forward",
+        lambda x, w_in, b_in, w_out, b_out: functional.relu(x @ w_in + b_in) @ w_out + b_out,
+        some("x", "w_in", "b_in", "w_out", "b_out"),
+        {},
+    )
+    yield "swiglu", swish_gated, some("x", "w_gate", "w_up", "w_down"), {}
+    yield "softmax", lambda scores: functional.softmax(scores, dim=-1), some("scores"), {}
+    for name, of in (("cross_entropy", torch.from_numpy(targets).flatten()), ("masked", ignored)):
+        yield (
+            name,
+            lambda logits, of=of: functional.cross_entropy(logits.flatten(0, 1), of),
+            some("logits"),
+            {"targets": targets} | ({"mask": counts} if name == "masked" else {}),
+        )
+    for name, turn, positions, base in (
+        ("interleaved", turned_pairs, places, 500.0),
+        ("halves", turned_halves, between, 10000.0),
+    ):
+        yield (
+            name,
+            lambda x, turn=turn, at=positions, base=base: turn(x, torch.from_numpy(at), base),
+            some("turned"),
+            {"positions": positions, "base": base},
+        )
+    for name, kv_heads in (("heads", 6), ("grouped", 3), ("one_kv_head", 1)):
+        columns = {"w_q": (11, 12), "w_k": (7, 2 * kv_heads), "w_v": (13, 5 * kv_heads)}
+        columns |= {"w_o": (30, 3)}
+        sizes = {"query": (2, 3, 11), "key": (2, 5, 7), "value": (2, 5, 13)}
+        for weight, shape in columns.items():
+            sizes |= {weight: shape, weight.replace("w", "b"): shape[1:]}
+        mask = rng.random((2, 3, 5)) < 0.6
+        mask[..., 0] |= ~mask.any(axis=-1)
+        given = {each: rounded_normal(rng, *shape) / 2 for each, shape in sizes.items()}
+        function = many_heads(6, kv_heads, torch.from_numpy(mask[:, None]))
+        yield name, function, given, {"mask": mask, "num_heads": 6, "num_kv_heads": kv_heads}
+
+
+def adam_steps(rng):
+    """Return three steps of two parameters, with settings that are not the usual ones."""
+    import torch
+
+    start = {"w": rounded_normal(rng, 5, 3), "b": rounded_normal(rng, 3)}
+    gradients = [{name: rounded_normal(rng, *x.shape) for name, x in start.items()} for _ in "123"]
+    gradients[1]["b"][0] = gradients[0]["b"][0] = gradients[2]["b"][0] = 0
+    rates, settings = [0.1, 0.3, 0.2], {"beta1": 0.7, "beta2": 0.95, "eps": 0.001}
+    case = {"rates": rates} | settings
+    case |= {name: plain(array, DIGITS) for name, array in start.items()}
+    case["gradients"] = [
+        {name: plain(array, DIGITS) for name, array in each.items()} for each in gradients
+    ]
+    for dtype, digits in ((np.float64, DIGITS), (np.float32, 7)):
+        leaves = {name: torch.from_numpy(array.astype(dtype)) for name, array in start.items()}
+        adam = torch.optim.Adam(leaves.values(), betas=(0.7, 0.95), eps=0.001)
+        after = []
+        for rate, gradient in zip(rates, gradients, strict=True):
+            adam.param_groups[0]["lr"] = rate
+            for name, leaf in leaves.items():
+                leaf.grad = torch.from_numpy(gradient[name].astype(dtype))
+            adam.step()
+            after.append({name: plain(leaf.numpy(), digits) for name, leaf in leaves.items()})
+        case[f"after_{np.dtype(dtype)}"] = after
+    return case
+
+
+def backward_golden():
+    import torch
+
+    rng = np.random.default_rng(8)
+    cases = {}
+    for name, function, arrays, others in backward_parts(rng):
+        case = {field: plain(array, DIGITS) for field, array in arrays.items()}
+        case |= {
+            field: thing.tolist() if isinstance(thing, np.ndarray) else thing
+            for field, thing in others.items()
+        }
+        leaves = [torch.from_numpy(array + 0.003).requires_grad_() for array in arrays.values()]
+        torch.autograd.gradcheck(function, leaves)  # not at a 0, where ReLU has a bend
+        d_output = rounded_normal(rng, *function(*leaves).shape)
+        case["d_output"] = plain(d_output, DIGITS)
+        for dtype, digits in ((np.float64, DIGITS), (np.float32, 7)):
+            leaves = [torch.from_numpy(x.astype(dtype)).requires_grad_() for x in arrays.values()]
+            output = function(*leaves)
+            output.backward(torch.from_numpy(np.asarray(d_output, dtype)))
+            case[f"output_{np.dtype(dtype)}"] = plain(output.detach().numpy(), digits)
+            for field, leaf in zip(arrays, leaves, strict=True):
+                case[f"d_{field}_{np.dtype(dtype)}"] = plain(leaf.grad.numpy(), digits)
+        cases[name] = case
+    made_with = {"torch": torch.__version__}
+    save(BACKWARD, {"made_with": made_with, "parts": cases, "adam": adam_steps(rng)})
+
+
+# --- translator.json ------------------------------------------------------------
+
+D_MODEL, HEADS, HIDDEN, VOCAB, START, PAD = 6, 3, 5, 39, 37, 38
+
+
+def translator_parameters(rng):
+    """Draw parameters by the names that the book's translator gives them."""
+    shapes = {"embedding": (VOCAB, D_MODEL), "memory_norm": (D_MODEL,)}
+    shapes |= {"final_norm": (D_MODEL,), "output": (D_MODEL, VOCAB)}
+    parts = {"encoder": ["attention"], "decoder": ["attention", "cross_attention"]}
+    for side, attentions in parts.items():
+        for name in attentions:
+            shapes |= {f"{side}.{name}.w_{letter}": (D_MODEL, D_MODEL) for letter in "qkvo"}
+            shapes |= {f"{side}.{name}.b_{letter}": (D_MODEL,) for letter in "qkvo"}
+        norms = [name.removesuffix("_attention") + "_norm" for name in attentions]
+        shapes |= {f"{side}.{name}": (D_MODEL,) for name in [*norms, "feed_forward_norm"]}
+        shapes |= {f"{side}.w_in": (D_MODEL, HIDDEN), f"{side}.b_in": (HIDDEN,)}
+        shapes |= {f"{side}.w_out": (HIDDEN, D_MODEL), f"{side}.b_out": (D_MODEL,)}
+    return {name: rounded_normal(rng, *shape) for name, shape in shapes.items()}
+
+
+def torch_translator(p, source, target):
+    """Return by PyTorch's own functions what a translator computes, and the loss."""
+    import torch
+    from torch.nn import functional
+
+    def embedded(tokens):
+        pairs = torch.arange(0, D_MODEL, 2, dtype=torch.float64) / D_MODEL
+        angles = torch.arange(tokens.shape[1])[:, None] / 10000.0**pairs
+        waves = torch.stack([torch.sin(angles), torch.cos(angles)], dim=-1).flatten(-2)
+        return functional.embedding(tokens, p["embedding"]) + waves
+
+    def norm(x, gain):
+        return functional.rms_norm(x, (D_MODEL,), p[gain], eps=1e-5)
+
+    def attend(name, x, memory, **hidden):
+        w, b = ({letter: p[f"{name}.{kind}_{letter}"] for letter in "qkvo"} for kind in "wb")
+        x, memory = x.swapaxes(0, 1), memory.swapaxes(0, 1)  # the batch second
+        output, weights = functional.multi_head_attention_forward(
+            *(x, memory, memory, D_MODEL, HEADS),
+            torch.cat([w[letter].T for letter in "qkv"]),
+            torch.cat([b[letter] for letter in "qkv"]),
+            **{"bias_k": None, "bias_v": None, "add_zero_attn": False, "dropout_p": 0.0},
+            **{"out_proj_weight": w["o"].T, "out_proj_bias": b["o"]},
+            **hidden,
+            average_attn_weights=False,
+        )
+        return output.swapaxes(0, 1), weights
+
+    def feed_forward(side, x):
+        hidden = functional.relu(functional.linear(x, p[f"{side}.w_in"].T, p[f"{side}.b_in"]))
+        return functional.linear(hidden, p[f"{side}.w_out"].T, p[f"{side}.b_out"])
+
+    padding = {"key_padding_mask": source == PAD}
+    future = {"attn_mask": torch.ones(target.shape[1], target.shape[1], dtype=bool).triu(1)}
+    target_in = torch.cat([torch.full_like(target[:, :1], START), target[:, :-1]], dim=1)
+    computed = {}
+    x = embedded(source)
+    normed = norm(x, "encoder.attention_norm")
+    added, computed["encoder_weights"] = attend("encoder.attention", normed, normed, **padding)
+    x = x + added
+    x = x + feed_forward("encoder", norm(x, "encoder.feed_forward_norm"))
+    memory = norm(x, "memory_norm")
+    y = embedded(target_in)
+    normed = norm(y, "decoder.attention_norm")
+    added, computed["decoder_weights"] = attend("decoder.attention", normed, normed, **future)
+    y = y + added
+    normed = norm(y, "decoder.cross_norm")
+    added, computed["cross_weights"] = attend("decoder.cross_attention", normed, memory, **padding)
+    y = y + added
+    y = y + feed_forward("decoder", norm(y, "decoder.feed_forward_norm"))
+    logits = norm(y, "final_norm") @ p["output"]
+    loss = functional.cross_entropy(logits.flatten(0, 1), target.flatten())
+    return computed | {"memory": memory, "logits": logits}, loss
+
+
+def translator_golden():
+    import torch
+
+    rng = np.random.default_rng(88)
+    parameters = translator_parameters(rng)
+    source, target = rng.integers(0, START, size=(3, 11)), rng.integers(0, START, size=(3, 7))
+    source[1, 7:] = source[2, 10:] = PAD
+    target[0, 1:5] = 23  # one that repeats
+    leaves = {name: torch.from_numpy(each).requires_grad_() for name, each in parameters.items()}
+    computed, loss = torch_translator(leaves, torch.from_numpy(source), torch.from_numpy(target))
+    loss.backward()
+    content = {
+        "made_with": {"torch": torch.__version__},
+        "num_heads": HEADS,
+        "parameters": {name: plain(each, DIGITS) for name, each in parameters.items()},
+        "source": source.tolist(),
+        "target": target.tolist(),
+        "loss": float(loss.detach()),
+        "computed": {n: plain(each.detach().numpy(), DIGITS) for n, each in computed.items()},
+        "gradients": {n: plain(each.grad.numpy(), DIGITS) for n, each in leaves.items()},
+    }
+    save(TRANSLATOR, content)
+
+
 if __name__ == "__main__":
     entry_points = {"torch": torch_golden, "jax": jax_conventions, "decoder": decoder_golden}
+    entry_points |= {"backward": backward_golden, "translator": translator_golden}
     if len(sys.argv) != 2 or sys.argv[1] not in entry_points:
         sys.exit(f"usage: python make_golden.py {'|'.join(entry_points)}")
     entry_points[sys.argv[1]]()

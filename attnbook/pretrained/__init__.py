@@ -14,6 +14,9 @@ is whole, with words to try it on.
 The *storyteller* is this project's own: a decoder that tells stories of a small world and answers
 questions about them, with three twins that know positions in other ways.
 
+The *translator* reads dates in twelve forms, and is this project's own, too; beside it is recorded
+what became of it without one of its parts, and with mistakes in its gradients.
+
 Numbers are returned in float64, the storyteller's in float32. Beside the files in
 ``attnbook/data`` a README for each model says what they are, where they come from, and under
 which licence.
@@ -51,6 +54,13 @@ from attnbook.pretrained.storyteller import (
     storyteller_record,
     storyteller_twin,
 )
+from attnbook.pretrained.translator import (
+    TranslatorRecord,
+    TranslatorRun,
+    translator,
+    translator_record,
+    translator_runs,
+)
 from attnbook.pretrained.word_reader import (
     GRU,
     ByLength,
@@ -70,6 +80,8 @@ __all__ = [
     "HeadProjections",
     "Scheme",
     "StorytellerRecord",
+    "TranslatorRecord",
+    "TranslatorRun",
     "WordReader",
     "WordTokenizer",
     "g2p",
@@ -99,4 +111,7 @@ __all__ = [
     "storyteller_record",
     "storyteller_twin",
     "tokens",
+    "translator",
+    "translator_record",
+    "translator_runs",
 ]

@@ -1,0 +1,129 @@
+"""The translator of dates as this project trained it, and what was recorded of that and of others.
+
+The others are translators with a part taken out, or with a mistake in their gradients:
+``tools/train_translator.py`` has the lines in which each differs.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attnbook.layers import MultiHeadAttention
+from attnbook.pretrained._data import arrays, facts
+from attnbook.translator import EncoderLayer, Translator, TranslatorLayer
+
+
+class TranslatorRun(NamedTuple):
+    """One run of training: the seed, and what came of it on the 500 unseen dates.
+
+    ``loss``, nats a character, NaN where it overflowed; ``exact``, share of dates all right;
+    ``characters``, of characters right; ``by_form`` (12,), exact in each of the forms; ``curve``,
+    the loss in training, mean of each 25 steps.
+    """
+
+    seed: int
+    loss: float
+    exact: float
+    characters: float
+    by_form: NDArray[np.float64]
+    curve: NDArray[np.float64]
+
+
+class TranslatorRecord(NamedTuple):
+    """What a run was like every 25 steps, from before the first, on the 500 unseen dates.
+
+    ``steps`` (n,); ``losses`` (n, 10), nats at each position of the output; ``shares``
+    (n, num_heads, 3, 4), how much cross-attention the digits of year, month and day give, in each
+    head, to the characters of year, month, day and to all else; ``weights``, the cross-attention
+    (num_heads, 10, 21) of ``text`` after some of the steps, which are its keys.
+    """
+
+    steps: NDArray[np.intp]
+    losses: NDArray[np.float64]
+    shares: NDArray[np.float64]
+    text: str
+    weights: dict[int, NDArray[np.float64]]
+
+
+def translator() -> Translator:
+    """Return the translator of dates, trained with seed 0.
+
+    Returns
+    -------
+    Translator, its parameters rounded to float16 and computed with in float64
+
+    Examples
+    --------
+    >>> translator().translate("friday, march 13 1998", "13.3.98")
+    ['1998-03-13', '1998-03-13']
+    """
+    own = {name: array.astype(np.float64) for name, array in arrays("translator").items()}
+
+    def under(name: str) -> dict[str, NDArray[np.float64]]:
+        found = {key.removeprefix(f"{name}."): array for key, array in own.items()}
+        return {key: found[key] for key in found if key not in own and "." not in key}
+
+    def attention(name: str) -> MultiHeadAttention:
+        parameters: dict[str, Any] = under(name)
+        return MultiHeadAttention(num_heads=4, **parameters)
+
+    return Translator(
+        embedding=own["embedding"],
+        encoder=EncoderLayer(attention=attention("encoder.attention"), **under("encoder")),
+        memory_norm=own["memory_norm"],
+        decoder=TranslatorLayer(
+            attention=attention("decoder.attention"),
+            cross_attention=attention("decoder.cross_attention"),
+            **under("decoder"),
+        ),
+        final_norm=own["final_norm"],
+        output=own["output"],
+    )
+
+
+def translator_record() -> TranslatorRecord:
+    """Return what was recorded while the translator was trained.
+
+    Returns
+    -------
+    TranslatorRecord
+
+    Examples
+    --------
+    >>> record = translator_record()
+    >>> record.steps[:3], record.losses.shape[1]
+    (array([ 0, 25, 50]), 10)
+    """
+    record = facts("translator")["record"]
+    losses, shares = (np.array(record[name]) for name in ("losses", "shares"))
+    weights = {int(step): np.array(each) for step, each in record["weights"].items()}
+    return TranslatorRecord(25 * np.arange(len(losses)), losses, shares, record["text"], weights)
+
+
+def translator_runs() -> dict[str, list[TranslatorRun]]:
+    """Return all runs by name: the translator's own, ``whole``, and those of its variants.
+
+    Returns
+    -------
+    dict of str to list of TranslatorRun
+
+    Examples
+    --------
+    >>> [run.seed for run in translator_runs()["whole"]]
+    [0, 1, 2, 3, 4]
+    """
+    return {
+        name: [
+            TranslatorRun(
+                **{key: run[key] for key in ("seed", "exact", "characters")},
+                loss=np.nan if run["loss"] is None else run["loss"],
+                by_form=np.array(run["by_form"]),
+                curve=np.array(run["curve"], dtype=np.float64),
+            )
+            for run in runs
+        ]
+        for name, runs in facts("translator")["runs"].items()
+    }

@@ -140,6 +140,12 @@ def test_sizes_that_are_taken_for_another_differ(monkeypatch):
         for given in cases_of("sink-mask")[:1]:
             assert len(set(given.values())) == 4
             assert given["len_q"] > given["window"]  # the window ends before the last key
+        square, *others = cases_of("tied-backward")
+        assert square["x"].shape[-1] == len(square["w"].T)  # a matrix not transposed is no error
+        for given in others:
+            assert len({*given["x"].shape, len(given["w"].T)}) == 4
+        for given in cases_of("whole-batch"):
+            assert len({*given["gradients"].shape}) == 3
 
 
 @one_class

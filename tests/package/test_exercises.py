@@ -799,6 +799,85 @@ def test_windows_are_of_several_kinds():
     assert any(sum(windows) - len(windows) > position for windows, position in cases)
 
 
+# The inputs of the chapter Train it
+
+
+def test_gradients_of_weights_are_not_centred_and_some_rows_are_empty_or_one_hot():
+    cases = [tuple(c.values()) for c in cases_of("softmax-backward")]
+    d_weights, weights = cases[0]
+    assert d_weights.mean() > 0.5  # else the plain sum of a row is nearly 0
+    assert weights.max() < 0.9
+    assert {w.ndim for _, w in cases} == {1, 2, 3, 4}
+    rows = np.concatenate([np.sort(w.reshape(-1, w.shape[-1]))[:, -2:] for _, w in cases])
+    assert {(0, 0), (0, 1)} <= {tuple(row) for row in rows.tolist()}
+    assert {d.dtype.kind for d, _ in cases} == {"f", "i"}
+
+
+@pytest.mark.parametrize("name", ["d-query", "masked-backward"])
+def test_attention_to_go_back_through_is_square_first_and_beyond_exp_on_both_sides(name):
+    cases = [tuple(c.values()) for c in cases_of(name)]
+    assert len({size for x in cases[0] for size in x.shape}) == 1  # a wrong product is no error
+    assert max(len({size for x in case for size in x.shape}) for case in cases) >= 4
+    assert {x.ndim for case in cases for x in case} == {2, 3, 4}
+    scores = [q @ k.mT / np.sqrt(q.shape[-1]) for _, q, k, _ in cases]
+    if name == "masked-backward":
+        scores = [np.where(np.tri(s.shape[-1]) > 0, s, -np.inf) for s in scores]
+    largest = [s.max(axis=-1, keepdims=True) for s in scores]
+    assert any((top > 710).all() for top in largest)
+    assert any((top < -746).all() for top in largest)
+    for top, s in zip(largest, scores, strict=True):
+        near = (s > top - 3).sum(axis=-1)  # where only one is, softmax has no gradient
+        assert near.max() > 1 or np.isnan(s).any() or s.shape[-1] == 1
+
+
+def test_a_token_that_comes_later_is_nan_in_its_key_or_in_its_value():
+    cases = [tuple(c.values()) for c in cases_of("masked-backward")]
+    spoilt = [tuple(np.isnan(x).any(axis=(0, -1)) for x in c) for c in cases if c[1].ndim == 3]
+    found = {tuple(map(bool, map(np.any, each))) for each in spoilt}
+    assert found == {(False,) * 4, (False, False, True, False), (False, False, False, True)}
+    for each in spoilt:
+        assert not any(tokens[:2].any() for tokens in each)  # several queries come before
+    lengths = {c[1].shape[-2] for c in cases}
+    assert min(lengths) == 1
+    assert max(lengths) > 512
+    # A later key whose score is larger by far than all that a query may see.
+    tops = [q @ k.mT - (q * k).sum(axis=-1)[..., None] for _, q, k, _ in cases if len(q) == 2]
+    assert any((np.triu(top) > 2000).any() for top in tops)
+
+
+def test_no_count_of_targets_is_taken_for_another_and_logits_are_large_on_both_sides():
+    cases = [tuple(c.values()) for c in cases_of("cross-entropy")]
+    logits, targets = cases[0]
+    assert len({*logits.shape, targets.size, logits.size}) == 5
+    assert {x.ndim for x, _ in cases} == {2, 3, 4}
+    assert any(x.min() > 710 for x, _ in cases)
+    assert any(x.max() < -746 for x, _ in cases)
+    assert any(np.ptp(x.max(axis=-1)) > 1500 for x, _ in cases)  # no one maximum for all
+    assert any((x.max(axis=-1) - x[..., 0] > 746).any() for x, _ in cases)
+    assert max(x.shape[-1] for x, _ in cases) > 512
+    for x, t in cases:
+        assert t.shape == x.shape[:-1]
+        assert t.dtype.kind == "i"
+        assert 0 <= t.min() <= t.max() < x.shape[-1]
+
+
+def test_steps_of_adam_are_the_first_a_late_one_and_between():
+    cases = [tuple(c.values()) for c in cases_of("adam-step")]
+    steps = [step for *_, step, _ in cases]
+    assert 1 < steps[0] < 20  # both corrections show, and neither is that of step 1
+    assert 1 in steps
+    assert max(steps) > 10_000
+    assert cases[0][-1] != 1  # a rate of 1 would hide one that is missing
+    for parameter, gradient, m, v, _, _ in cases:
+        assert parameter.shape == gradient.shape == m.shape == v.shape
+        assert v.min() >= 0
+    assert {p.ndim for p, *_ in cases} == {1, 2, 3}
+    sizes = [np.abs(g).max() for _, g, *_ in cases]
+    assert 0 in sizes
+    assert any(1e-9 < size < 1e-7 for size in sizes)  # as large as epsilon
+    assert {p.dtype.kind for p, *_ in cases} == {"f", "i"}
+
+
 # The known mistakes: each is wrong, and told apart from the others; the catalogues of hints
 
 

@@ -23,6 +23,10 @@ LIVE = ROOT / "book/live"
 EMPHASIS = re.compile(r"\*(.+?)\*")
 SLIDER = '<input type="range" name="{key}" min="{min}" max="{max}" step="{step}" value="{value}">'
 SHOWN = '<output data-shown="{shown}" data-digits="{digits}"></output>'
+LINE = (
+    '<input type="text" name="{key}" value="{value}" maxlength="{longest}" autocomplete="off"'
+    ' autocapitalize="none" spellcheck="false">'
+)
 
 
 class live_figure(nodes.General, nodes.Element):
@@ -95,7 +99,7 @@ def raw(html):
 
 
 def control(about):
-    """Return a slider, a box to tick, a list of choices, or a state without a control."""
+    """Return a slider, a box, a list, a line to type in, or a state without a control."""
     about = {"shown": "{}", "digits": 0, **about}
     if "says" not in about:
         return f'<input type="hidden" name="{about["key"]}" value="{escape(about["value"])}">'
@@ -108,6 +112,8 @@ def control(about):
         given = f'<select name="{about["key"]}">{options}</select>'
     elif isinstance(about["value"], bool):
         given = f'<input type="checkbox" name="{about["key"]}"{" checked" * about["value"]}>'
+    elif "longest" in about:
+        given = LINE.format(**about | {"value": escape(about["value"])})
     else:
         given = SLIDER.format(**about) + SHOWN.format(**about)
     return f"<label><span>{escape(about['says'])}</span>{given}</label>"

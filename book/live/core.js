@@ -22,6 +22,26 @@ const attnbook = {
     return { output, weights };
   },
 
+  // x @ w + b; without b, x @ w.
+  linear: (x, w, b) => x.map((row) =>
+    w[0].map((_, c) => row.reduce((sum, one, i) => sum + one * w[i][c], b ? b[c] : 0))),
+
+  rmsNorm: (x, gain, eps = 1e-5) => x.map((row) => {
+    const scale = 1 / Math.sqrt(attnbook.dot(row, row) / row.length + eps);
+    return row.map((one, i) => one * scale * gain[i]);
+  }),
+
+  // A layer with as many key heads as query heads; weights[h] is head h's.
+  multiHead(layer, query, memory, mask) {
+    const { linear, attention } = attnbook, heads = layer.num_heads;
+    const part = (x, h) => x.map((row) => row.slice(h * row.length / heads, (h + 1) * row.length / heads));
+    const [q, k, v] = [[query, "q"], [memory, "k"], [memory, "v"]]
+      .map(([x, letter]) => linear(x, layer[`w_${letter}`], layer[`b_${letter}`]));
+    const each = Array.from({ length: heads }, (_, h) => attention(part(q, h), part(k, h), part(v, h), { mask }));
+    const merged = query.map((_, i) => each.flatMap((head) => head.output[i]));
+    return { output: linear(merged, layer.w_o, layer.b_o), weights: each.map((head) => head.weights) };
+  },
+
   effectiveKeys: (weights) =>
     Math.exp(-weights.reduce((sum, w) => sum + (w && w * Math.log(w)), 0)),
 

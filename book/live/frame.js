@@ -26,7 +26,7 @@ function live(name, start) {
     const show = () => {
       asked = undefined;
       for (const input of inputs) {
-        const output = input.parentElement.querySelector("output");
+        const output = input.closest("label")?.querySelector("output");
         if (!output) continue;
         output.textContent = filled(output.dataset.shown, { "": value(input).toFixed(output.dataset.digits) });
         input.setAttribute("aria-valuetext", output.textContent);

@@ -8,7 +8,14 @@ import subprocess
 import numpy as np
 import pytest
 
-from attnbook import apply_rotary, effective_keys, scaled_dot_product_attention, softmax
+from attnbook import (
+    MultiHeadAttention,
+    apply_rotary,
+    effective_keys,
+    scaled_dot_product_attention,
+    softmax,
+)
+from attnbook.decoder import rms_norm
 from course.chapters import ROOT
 
 NODE = shutil.which("node") or shutil.which("nodejs")
@@ -54,6 +61,36 @@ def test_attention(rng, scale):
         output, weights = scaled_dot_product_attention(query, key, value, mask, scale=scale)
         np.testing.assert_allclose(shown["output"], output, atol=1e-12)
         np.testing.assert_allclose(shown["weights"], weights, atol=1e-12)
+
+
+def test_linear(rng):
+    x, w, b = (rng.standard_normal(shape) for shape in [(3, 5), (5, 2), 2])
+    x, w, b = x.tolist(), w.tolist(), b.tolist()
+    shown = ask(["linear", x, w, b], ["linear", x, w])
+    np.testing.assert_allclose(shown[0], np.matmul(x, w) + b, atol=1e-12)
+    np.testing.assert_allclose(shown[1], np.matmul(x, w), atol=1e-12)
+
+
+def test_rms_norm(rng):
+    x, gain = rng.standard_normal((3, 7)), rng.standard_normal(7)
+    x[0] /= 1000  # so that eps counts
+    shown = ask(*(["rmsNorm", x.tolist(), gain.tolist(), *eps] for eps in [[], [0.1]]))
+    np.testing.assert_allclose(shown[0], rms_norm(x, gain), atol=1e-12)
+    np.testing.assert_allclose(shown[1], rms_norm(x, gain, 0.1), atol=1e-12)
+
+
+@pytest.mark.parametrize("biased", [True, False])
+def test_multi_head(rng, biased):
+    query, memory, mask = rng.random((2, 6)), rng.random((5, 7)), rng.random((2, 5)) < 0.6
+    sizes = {"q": (6, 9), "k": (7, 9), "v": (7, 6), "o": (6, 4)}
+    about = {f"w_{letter}": rng.standard_normal(size) for letter, size in sizes.items()}
+    if biased:
+        about |= {f"b_{letter}": rng.standard_normal(size[1]) for letter, size in sizes.items()}
+    layer = {name: array.tolist() for name, array in about.items()} | {"num_heads": 3}
+    [shown] = ask(["multiHead", layer, query.tolist(), memory.tolist(), mask.tolist()])
+    output, weights = MultiHeadAttention(**about, num_heads=3)(query, memory, memory, mask)
+    np.testing.assert_allclose(shown["output"], output, atol=1e-12)
+    np.testing.assert_allclose(shown["weights"], weights, atol=1e-12)
 
 
 def test_effective_keys(rng):

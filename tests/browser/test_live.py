@@ -10,6 +10,7 @@ from bs4 import BeautifulSoup
 
 from attnbook import (
     apply_rotary,
+    dates,
     effective_keys,
     merge_heads,
     pretrained,
@@ -18,6 +19,7 @@ from attnbook import (
     softmax,
     split_heads,
 )
+from attnbook.translator import after_start
 from course.chapters import ROOT
 
 SITE = ROOT / "_build" / "html"
@@ -84,7 +86,8 @@ def use(control):
     control.focus()
     kind = control.evaluate("e => e.type")
     before = control.input_value()
-    for key in {"checkbox": ["Space"], "range": ["ArrowRight"]}.get(kind, ["ArrowDown", "ArrowUp"]):
+    keys = {"checkbox": ["Space"], "range": ["ArrowRight"], "text": ["1"]}
+    for key in keys.get(kind, ["ArrowDown", "ArrowUp"]):
         if control.input_value() == before:  # the last of a list has none below it
             control.press(key)
 
@@ -227,6 +230,11 @@ def test_it_is_small(name):
     own = [LIVE / name / f"figure.{kind}" for kind in ("js", "css", "toml")]
     packed = sum(len(gzip.compress(path.read_bytes())) for path in shared + own)
     assert packed <= 12 * KIB
+
+
+@pytest.mark.parametrize(("name", "most"), [("dates", 60_000), ("heads", 85_000)])
+def test_what_it_loads_is_small(name, most):
+    assert len(gzip.compress((SITE / f"_static/live-{name}-data.js").read_bytes())) <= most
 
 
 def test_nothing_moves_by_itself():
@@ -591,3 +599,118 @@ def test_a_finger_turns_an_arrow_and_not_the_page(open_figure):
     assert "NaN" not in said(figure)
     assert 90 < int(figure.locator("[name=query]").input_value()) < 170
     assert page.evaluate("scrollY") == before
+
+
+def translated(model, text, hidden):
+    """Return what a model writes where some characters are hidden from its decoder, and how."""
+    source = dates.encode("".join(char for char in text if char in dates.ALPHABET))
+    kept = [mark for char, mark in zip(text, hidden, strict=True) if char in dates.ALPHABET]
+    left = np.where(np.array(kept) == "_", dates.PAD, source)
+    memory = model.trace(source, [[dates.START]]).memory
+    written = model.greedy(left, memory)
+    trace = model.trace(left, after_start(written), memory)
+    return named(written[0]), softmax(trace.logits[0]), trace.cross_weights[0]
+
+
+def named(tokens):
+    return "".join([*dates.ALPHABET, "?", "?"][token] for token in tokens)
+
+
+def a_text(rng):
+    """Write a date, perhaps with a character changed, or with one that no date has."""
+    [example] = dates.examples(rng, 1)
+    text, at = list(example.written), int(rng.integers(len(example.written)))
+    text[at] = str(rng.choice([text[at], *dates.ALPHABET, *"Aü;é"]))
+    return "".join(text)
+
+
+def test_the_translator_writes_what_attnbook_writes(open_figure):
+    rng, model = np.random.default_rng(0), pretrained.translator()
+    page, _ = open_figure("dates", "book/08-train-it.html", reduced_motion="reduce")
+    settings = []
+    for _ in range(200):
+        text = a_text(rng)
+        left = ["_" if rng.random() < 0.2 else char for char in text.lower()]
+        settings.append(
+            {
+                "text": text,
+                "digit": int(rng.integers(1, 11)),
+                "head": str(rng.choice(["mean", "0", "1", "2", "3"])),
+                "hidden": "".join(left) if rng.random() < 0.5 and "_" in left else "",
+            }
+        )
+    read = """{weights: [...e.querySelectorAll(".char")].map((char) => +char.dataset.weight),
+      hidden: [...e.querySelectorAll(".char")].map((char) =>
+        char.getAttribute("aria-pressed") === "true"),
+      lines: [...e.querySelectorAll("path")].map((line) => +line.getAttribute("stroke-width")),
+      answer: [...e.querySelectorAll(".digit b")].map((digit) => digit.textContent).join(""),
+      changed: [...e.querySelectorAll(".digit s")].map((digit) => digit.textContent),
+      probabilities: [...e.querySelectorAll(".digit")].map((digit) => +digit.dataset.probability),
+      best: [...e.querySelectorAll(".guesses b")].map((name) => name.textContent).join(""),
+      bars: [...e.querySelectorAll(".guesses i")].map((bar) => +bar.dataset.probability)}"""
+    for setting, shown in zip(settings, tried(page, "dates", settings, read), strict=True):
+        text, at = setting["text"].lower(), setting["digit"] - 1
+        hidden = setting["hidden"] or text
+        answer, probabilities, weights = translated(model, text, hidden)
+        before = translated(model, text, text)[0]
+        assert shown["answer"] == answer
+        assert shown["changed"] == [
+            "" if a == b else a for a, b in zip(before, answer, strict=True)
+        ]
+        known = [char in dates.ALPHABET for char in text]
+        assert shown["hidden"] == [a and mark == "_" for a, mark in zip(known, hidden, strict=True)]
+        row = weights.mean(axis=0) if setting["head"] == "mean" else weights[int(setting["head"])]
+        expected = np.zeros(len(text))
+        expected[known] = row[at]
+        np.testing.assert_allclose(shown["weights"], expected, atol=1e-6)
+        np.testing.assert_allclose(shown["lines"], 12 * expected[expected >= 0.02], atol=1e-6)
+        np.testing.assert_allclose(shown["probabilities"], probabilities.max(axis=-1), atol=1e-6)
+        best = probabilities[at].argsort()[:-4:-1]
+        np.testing.assert_allclose(shown["bars"], probabilities[at, best], atol=1e-6)
+        assert shown["best"] == named(best)
+
+
+def test_a_character_is_hidden_by_keyboard_and_shown_again(open_figure):
+    page, figure = open_figure("dates", "book/08-train-it.html", "?dates.text=13 mar 98")
+    state, first = figure.locator("[name=hidden]"), said(figure)
+    figure.locator(".char").first.focus()
+    for key in ("ArrowRight", "ArrowRight", "ArrowRight", "Enter"):
+        page.keyboard.press(key)
+    assert "“m”" in said(figure)
+    assert state.input_value() == "13 _ar 98"
+    page.keyboard.press("Enter")
+    assert said(figure) == first
+    assert state.input_value() == ""
+    figure.get_by_role("button", name="hide all else").click()
+    assert said(figure) != first
+    weights = figure.locator(".char").evaluate_all("e => e.map((each) => +each.dataset.weight)")
+    assert [char == "_" for char in state.input_value()] == [weight == 0 for weight in weights]
+    figure.get_by_role("button", name="show all").click()
+    assert said(figure) == first
+    figure.get_by_role("button", name="hide where it looks").click()
+    assert "_" in state.input_value()
+    figure.locator("[name=text]").fill("4 mär 98")
+    assert "“ä”" in said(figure)
+    assert state.input_value() == ""  # what was hidden was of another text
+    figure.locator("[name=text]").fill("")
+    assert said(figure)
+    assert not figure.locator(".digit").first.is_visible()
+    assert page.troubles == []
+
+
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+def test_an_answer_appears_digit_by_digit_where_motion_is_wanted(open_figure, motion):
+    _, figure = open_figure("dates", "book/08-train-it.html", reduced_motion=motion)
+    written = figure.evaluate(
+        """async (e) => {
+        const counts = [], text = e.querySelector("[name=text]");
+        text.value = "5/31/2049";  // no digit is the first answer's
+        text.dispatchEvent(new Event("input", {bubbles: true}));
+        for (let i = 0; i < 120; i++) {
+          await new Promise(requestAnimationFrame);
+          counts.push(e.querySelectorAll(".digit:not(.later)").length);
+        }
+        return counts; }"""
+    )
+    stages = list(dict.fromkeys(written))
+    assert stages == ([*range(1, 11)] if motion == "no-preference" else [10])

@@ -1,0 +1,19 @@
+"""The parameters of the translator of dates, 16 bits each, as they are shipped."""
+
+import base64
+from importlib.resources import files
+
+import numpy as np
+
+from attnbook.dates import ALPHABET
+
+
+def data():
+    """Return the characters, the names and shapes of parameters, the numbers."""
+    found = np.load(files("attnbook") / "data/translator.npz")
+    numbers = b"".join(found[name].astype("<f2").tobytes() for name in found)
+    return {
+        "characters": ALPHABET,
+        "shapes": {name: found[name].shape for name in found},
+        "numbers": base64.b64encode(numbers).decode(),
+    }

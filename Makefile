@@ -83,11 +83,14 @@ test-browser test-decks test-lite:
 	@echo "$@ SKIPPED: no Chromium found. To do: install one"; test -z "$$CI"
 endif
 
+# These take minutes each and begin first; by itself xdist begins with the files of most tests.
+long-course := $(patsubst %,tests/course/test_%.py,second_language round running made_up sandbox)
 test-course: ## test what instructors use: quizzes, slides, assignments, times
 	@$(MAKE) --no-print-directory -j 3 $(addsuffix /ready,.venv .venv-course .venv-lab .venv-quiz) $(if $(CHROMIUM),.venv/browser)
 	@.venv-course/bin/python -m course.grading.sandbox || test -z "$$CI"
 	@$(MAKE) --no-print-directory quizzes slides
-	$(call stage,course,$(read-test)) $(pytest) -n 3 --durations 5 tests/course
+	$(call stage,course,$(read-test)) $(pytest) -n 3 --no-loadscope-reorder --durations 5 \
+	  $(long-course) $(filter-out $(long-course),$(wildcard tests/course/test_*.py))
 	@$(MAKE) --no-print-directory test-decks
 
 # Teach

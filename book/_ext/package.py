@@ -26,9 +26,38 @@ TAUGHT = {  # the section that teaches each name
     "apply_rotary": "sec-rotary",
     "alibi_bias": "sec-alibi",
     "KVCache": "sec-kv-cache",
-    "attention_backward": "sec-backward-without-weights",
+    "attention_backward": "sec-backward-of-attention",
     "blockwise_attention_backward": "sec-backward-without-weights",
-    "check_gradient": "sec-backward-without-weights",
+    "softmax_backward": "sec-backward-of-attention",
+    "cross_entropy": "sec-back-to-w-q",
+    "check_gradient": "sec-back-to-w-q",
+    "multi_head_backward": "sec-other-parts",
+    "linear_backward": "sec-other-parts",
+    "embedding_backward": "sec-other-parts",
+    "rms_norm_backward": "sec-other-parts",
+    "layer_norm_backward": "sec-other-parts",
+    "relu_backward": "sec-other-parts",
+    "feed_forward_backward": "sec-other-parts",
+    "swiglu_backward": "sec-other-parts",
+    "rotary_backward": "sec-other-parts",
+    "loss_and_gradient": "sec-other-parts",
+    "Adam": "sec-adam",
+    "warmup_cosine": "sec-train-live",
+    "map_arrays": "sec-train-live",
+    "Translator": "sec-first-loss",
+    "EncoderLayer": "sec-first-loss",
+    "TranslatorLayer": "sec-first-loss",
+    "TranslatorTrace": "sec-what-it-learned",
+    "after_start": "sec-train-live",
+    "Training": "sec-train-live",
+    "train_step": "sec-train-live",
+    "Example": "sec-first-loss",
+    "write": "sec-first-loss",
+    "examples": "sec-first-loss",
+    "encode": "sec-first-loss",
+    "decode": "sec-what-it-learned",
+    "fields": "sec-what-it-learned",
+    "unseen_examples": "sec-train-live",
     "online_softmax": "sec-online-softmax",
     "blockwise_attention": "sec-blockwise",
     "BlockwiseOutput": "sec-blockwise",
@@ -75,6 +104,11 @@ TAUGHT = {  # the section that teaches each name
     "smollm2_tokens": "sec-offset-only",
     "smollm2_window_loss": "sec-windows-and-sinks",
     "smollm2_sink_weights": "sec-windows-and-sinks",
+    "translator": "sec-what-it-learned",
+    "translator_record": "sec-what-it-learned",
+    "TranslatorRecord": "sec-what-it-learned",
+    "translator_runs": "sec-what-each-part-is-worth",
+    "TranslatorRun": "sec-what-each-part-is-worth",
     "storyteller": "sec-train-short",
     "storyteller_twin": "sec-train-short",
     "storyteller_record": "sec-train-short",
@@ -91,8 +125,8 @@ def introduce(app, what, fullname, thing, options, lines):
     module, _, name = fullname.rpartition(".")
     if module not in sys.modules or what == "module":  # a method, or a module itself
         return
-    if name in attnbook.__all__:
-        module = "attnbook"
+    if getattr(attnbook, name, None) is getattr(sys.modules[module], name):
+        module = "attnbook"  # two modules have a loss_and_gradient, and one is handed on
     text = f"``from {module} import {name}``"
     if name in TAUGHT:
         text += f" · {say('taught', section=f':ref:`{TAUGHT[name]}`')}"

@@ -32,6 +32,7 @@ BY_HAND = {
     "tools/extract_smollm2.py",
     "tools/train_storyteller.py",
     "tests/package/golden/make_golden.py",
+    "tests/package/golden/make_storyteller.py",
 }  # say what they need
 
 
@@ -55,6 +56,7 @@ PARTS = {
     "jupyter-book": [
         *(
             "docutils",
+            "jupyter_cache",
             "markdown_it",
             "mdit_py_plugins",
             "myst_nb",

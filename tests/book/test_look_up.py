@@ -27,7 +27,8 @@ SEARCHED = """RoPE, GQA, MQA, BERT, GPT, bfloat16, FlashAttention, NaN, reshape,
     d_model, broadcasting, softmax, special tokens, online softmax, logsumexp, prefill, decode,
     sliding window, receptive field, arithmetic intensity, memory-bound, linear attention,
     blockwise attention, paged attention, speculative decoding, ring attention,
-    activation checkpointing"""
+    activation checkpointing, backpropagation, gradient, gradient check, cross-entropy, Adam,
+    learning rate, warm-up, alignment, activation patching, beam search, greedy decoding"""
 
 
 def section(label):
@@ -67,6 +68,9 @@ def test_the_section_that_teaches_a_name_has_it(name):
     of_another |= {"Story": "story", "Question": "questions"}
     of_another |= {"BlockwiseOutput": "logsumexp"}
     of_another |= {"WordReader": "g2p", "GRU": "g2p", "DecoderTrace": "trace"}
+    of_another |= {"TranslatorTrace": "trace", "Example": "examples"}
+    of_another |= {"TranslatorRecord": "translator_record", "TranslatorRun": "translator_runs"}
+    of_another |= dict.fromkeys(["EncoderLayer", "TranslatorLayer"], "Translator")
     assert re.search(rf"\b{of_another.get(name, name)}\b", section(package.TAUGHT[name]))
 
 
@@ -95,6 +99,8 @@ def test_a_function_says_how_it_is_imported():
     (first, *_) = introduced("attnbook.functional.softmax")
     assert first.startswith("``from attnbook import softmax``")
     assert ":ref:`sec-softmax`" in first
+    (of_two, *_) = introduced("attnbook.translator.loss_and_gradient")
+    assert of_two.startswith("``from attnbook.translator import loss_and_gradient``")
     plotted = introduced("attnbook.plotting.head_grid")
     assert plotted == ["``from attnbook.plotting import head_grid``", "", "Docstring."]
     assert introduced("attnbook.layers.MultiHeadAttention.init") == ["Docstring."]

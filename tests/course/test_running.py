@@ -60,7 +60,7 @@ def test_a_chapter_fits_on_binder(name, measured):
     seconds, most, _ = measured["chapters"][name]
     # A machine that is slower in all chapters says nothing of this one.
     slower = statistics.median(measured["chapters"][each][0] / told(each)[0] for each in CHAPTERS)
-    assert seconds <= 20 * max(1, slower)
+    assert seconds <= 60 * max(1, slower)
     assert most <= 1024**3 / 1e6
 
 

@@ -61,11 +61,12 @@ def server() -> int:
         command = [sys.executable, "-m", "jupyter", "lab", *options, f"--notebook-dir={folder}"]
         started = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         try:
-            found = {}
-            while started.pid not in found and started.poll() is None:
+            while started.poll() is None:
                 time.sleep(0.1)
                 found = {each["pid"]: each["url"] for each in list_running_servers()}
-            urlopen(f"{found[started.pid]}lab", timeout=60).read()
+                with contextlib.suppress(KeyError, OSError):  # it tells its address too early
+                    urlopen(f"{found[started.pid]}lab", timeout=60).read()
+                    break
             time.sleep(1)
             return shared_memory(psutil.Process(started.pid))
         finally:

@@ -7,3 +7,6 @@ settings.register_profile(
     "attnbook", derandomize=True, deadline=None, database=None, max_examples=60
 )
 settings.load_profile("attnbook")
+
+# Run by hand, with PyTorch, which no test needs.
+collect_ignore = ["package/golden/make_storyteller.py"]

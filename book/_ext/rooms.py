@@ -3,6 +3,7 @@
 import json
 import re
 
+from course import why_wrong
 from course.chapters import ROOT, chapters, without_comments
 from course.pages import MASKS, MEASURED, PARTS
 
@@ -39,8 +40,16 @@ def fill(app, docname, source):
         app.env.note_dependency(str(path))
 
 
+def say_costs(app, docname, source):
+    """Say what mistakes cost, on the page that asks for it."""
+    if app.env.doc2path(docname) == str(why_wrong.PATH):
+        source[0] = why_wrong.with_costs(source[0])
+        app.env.note_dependency(str(why_wrong.MEASURED))
+
+
 def setup(app):
     app.connect("config-inited", describe)
     app.connect("source-read", drop_comments)
     app.connect("source-read", fill)
+    app.connect("source-read", say_costs)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

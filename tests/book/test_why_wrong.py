@@ -8,23 +8,15 @@ import pytest
 
 import attnbook
 from attnbook.exercises import _all_exercises
-from course.chapters import ROOT, chapters
+from course import why_wrong
+from course.chapters import chapters
 
-PAGE = (ROOT / "book" / "why-wrong.md").read_text(encoding="utf-8")
-TABLE, *PARTS = re.split(r"^(?=\(why-[\w-]+\)=$)", PAGE, flags=re.M)
-SYMPTOMS = [part for part in PARTS if "\n## " in part]
-TEXTS = {re.match(r"\(([\w-]+)", part)[1]: part for part in PARTS if "\n### " in part}
-
-
-def blocks(text):
-    """Return the code of each block by its class."""
-    found = re.findall(r"^```\{code-block\} python\n:class: (\S+)\n(.*?)^```$", text, re.M | re.S)
-    assert len(dict(found)) == len(found) == text.count("```") / 2
-    return dict(found)
-
-
-SET_UP = blocks(TABLE)["set-up"]
-ENTRIES = {name: blocks(text) for name, text in TEXTS.items()}
+PAGE = why_wrong.PATH.read_text(encoding="utf-8")
+TABLE, LABELLED = why_wrong.parts()
+SYMPTOMS = [text for text in LABELLED.values() if "\n## " in text]
+TEXTS = {name: text for name, text in LABELLED.items() if "\n### " in text}
+SET_UP = why_wrong.blocks(TABLE)["set-up"]
+ENTRIES = why_wrong.entries()
 every_entry = pytest.mark.parametrize("name", ENTRIES)
 
 

@@ -239,7 +239,8 @@ def look_at_a_trained_model() -> None:
     print(pretrained.smollm2_head_table("previous").max())
     print(pretrained.smollm2_window_loss(64, [0]).mean())
     first, other = pretrained.smollm2_sink_weights()["sees only itself"]
-    print(first > other)
+    print(first > other, pretrained.smollm2_mistakes()["right"])
+    print(pretrained.smollm2_letter()[:8])
 
 
 def let_it_tell_a_story() -> None:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from attnbook._checks import check_tokens
 from attnbook.decoder import Decoder, rms_norm, swiglu
-from attnbook.functional import AttentionOutput, scaled_dot_product_attention
+from attnbook.functional import scaled_dot_product_attention
 from attnbook.layers import merge_heads, split_heads
 from attnbook.masks import causal_mask
 from attnbook.positional import apply_rotary
@@ -48,18 +48,16 @@ def logits(
     turn: Callable[[_Array], _Array] | None = None,
     expanded: Callable[[_Array, int], _Array] = expanded,
     causal_mask: Callable[[int], NDArray[np.bool_]] = causal_mask,
-    attend: Callable[..., AttentionOutput] = scaled_dot_product_attention,
+    attend: Callable[..., tuple[_Array, Any]] = scaled_dot_product_attention,
     merge_heads: Callable[[_Array], _Array] = merge_heads,
 ) -> _Array:
     """Compute what ``model.logits(tokens)`` does, with some of its parts replaced.
 
     Parameters
     ----------
-    model : Decoder, with rotary positions and no biases
-    tokens : (..., len), int
-    turn : what rotates queries and keys; as the model has it by default
-    rms_norm, split_heads, expanded, causal_mask, attend, merge_heads
-        Each is called as the function of its name; attend with query, key, value, mask.
+    model, tokens : Decoder with rotary positions and no biases, (..., len) of int
+    rms_norm, split_heads, expanded, causal_mask, merge_heads : called as those of this name
+    turn, attend : called with queries and with keys; with query, key, value and mask
 
     Returns
     -------
@@ -68,13 +66,12 @@ def logits(
     Raises
     ------
     ValueError, TypeError
-        If the model is of another kind, or a token not in its vocabulary or no integer.
+        If positions are not rotary, or a token not in the vocabulary; if tokens are not integers.
 
     Examples
     --------
     >>> from attnbook.pretrained import storyteller
-    >>> model = storyteller()
-    >>> wrong = logits(model, [1, 2, 3], turn=lambda heads: heads)  # positions left out
+    >>> wrong = logits(model := storyteller(), [1, 2, 3], turn=lambda heads: heads)  # no order
     >>> bool(abs(wrong - model.logits([1, 2, 3])).max() > 1)
     True
     """

@@ -273,6 +273,41 @@ def smollm2_sink_weights() -> dict[str, tuple[float, float]]:
     return {name: (first, other) for name, (first, other) in facts("smollm2")["sinks"].items()}
 
 
+def smollm2_letter() -> str:
+    """Return the text on which mistakes were measured: plain English, written for this book.
+
+    Returns
+    -------
+    str, 129 tokens
+
+    Examples
+    --------
+    >>> smollm2_letter()[:27]
+    'A letter arrived at the lib'
+    """
+    return str(facts("mistakes")["text"])
+
+
+def smollm2_mistakes() -> dict[str, tuple[float | None, str] | None]:
+    r"""Return what mistakes cost SmolLM2: the loss a token on a text, and how it goes on writing.
+
+    The text is ``smollm2_letter()``; what goes on is "The capital of France is".
+
+    Returns
+    -------
+    dict from "right", or the label of an entry of *Why is my attention wrong?*, to nats a token
+    (None: NaN) and 12 tokens; None where the mistake raises an error
+
+    Examples
+    --------
+    >>> smollm2_mistakes()["why-rotary-base"]
+    (3.276, ' Paris.\n\nThe answer is: 201')
+    """
+    stored = facts("mistakes")
+    found = {"right": stored["right"]} | stored["mistakes"]
+    return {name: each and (each["nats"], each["text"]) for name, each in found.items()}
+
+
 def smollm2_norm(layer: int) -> NDArray[np.float64]:
     """Return the gain of the RMS norm before a layer's attention.
 

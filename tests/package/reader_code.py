@@ -44,6 +44,7 @@ from attnbook import (
     loss_and_gradient,
     map_arrays,
     merge_heads,
+    mistakes,
     multi_head_backward,
     online_softmax,
     padding_mask,
@@ -238,7 +239,8 @@ def look_at_a_trained_model() -> None:
     print(pretrained.smollm2_head_table("previous").max())
     print(pretrained.smollm2_window_loss(64, [0]).mean())
     first, other = pretrained.smollm2_sink_weights()["sees only itself"]
-    print(first > other)
+    print(first > other, pretrained.smollm2_mistakes()["right"])
+    print(pretrained.smollm2_letter()[:8])
 
 
 def let_it_tell_a_story() -> None:
@@ -248,6 +250,9 @@ def let_it_tell_a_story() -> None:
     assert_type(questions[0].position, int)
     tokens = model.tokenizer.encode(" ".join(words[: questions[0].position]))
     print(model.tokenizer.decode(model.generate(tokens, 3)[-3:]), questions[0].answer)
+    wrong = mistakes.logits(model, tokens, expanded=lambda heads, count: np.tile(heads, (2, 1, 1)))
+    right = mistakes.logits(model, tokens, expanded=lambda *given: mistakes.expanded(*given))
+    print(abs(wrong - right).max(), mistakes.continuation(model, tokens, 1, turn=lambda x: x))
     scheme: pretrained.Scheme = "alibi"
     record = pretrained.storyteller_record(scheme)
     print(pretrained.storyteller_twin(scheme).logits(tokens).dtype, record.right[-1])

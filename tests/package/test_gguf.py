@@ -65,11 +65,12 @@ def test_a_tensor_of_plain_numbers_is_read_by_rows():
     np.testing.assert_array_equal(tensors["first"], np.zeros(3))
 
 
-def test_where_tensors_begin_follows_the_alignment_that_the_file_names():
+@pytest.mark.parametrize("step", [8, 64, 128, 256, 4096])
+def test_where_tensors_begin_follows_the_alignment_that_the_file_names(step):
     numbers = np.arange(5, dtype="<f4")
-    aligned = [("general.alignment", 4, "I", 128)]
+    aligned = [("general.alignment", 4, "I", step)]
     two = [("one", (3,), F32, bytes(12)), ("two", (5,), F32, numbers.tobytes())]
-    _, tensors = read(two, facts=aligned, step=128)
+    _, tensors = read(two, facts=aligned, step=step)
     np.testing.assert_array_equal(tensors["two"], numbers)
 
 

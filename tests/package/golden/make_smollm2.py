@@ -50,6 +50,7 @@ TEXTS = [
     "😀 emoji 👩\u200d👩\u200d👧\u200d👦 🏳️\u200d🌈 🇫🇷",
     "² ³ ½ Ⅷ ④ ٣ ७ 四 〇 一",
     "a\u00a0b\u2003c\u3000d\u0085e\u1680f\u200bg",
+    "a \u0085b \u0085 \u00a0c \u1680d \u2003e \u2028f \u202fg \u205fh \u3000i \u200bj \x1ck",
     "\x00\x01\x1c\x1e \x1f\x7f",
     "\ufeff\ufffd \U0010ffff é e\u0301",
     "<|im_start|>system\nBe brief.<|im_end|>\n<|endoftext|>",

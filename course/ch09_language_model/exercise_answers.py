@@ -207,7 +207,9 @@ BANK.spoil("tolerance", "nearly", "rms-norm")
 @BANK.right_for("swiglu")
 def swiglu_by_the_formula(x, w_gate, w_up, w_down):
     gate = x @ w_gate
-    return (gate / (1 + np.exp(-gate)) * (x @ w_up)) @ w_down
+    with np.errstate(over="ignore"):  # gate / infinity is the 0 it should be
+        gate = gate / (1 + np.exp(-gate))
+    return (gate * (x @ w_up)) @ w_down
 
 
 @BANK.right_for("swiglu")
@@ -691,7 +693,7 @@ def merge_until_there_is_no_more(parts, ranks):
         parts[at : at + 2] = [parts[at] + parts[at + 1]]
 
 
-@BANK.wrong_for("byte-pair-merge", symptom="shape long", of="table")
+@BANK.wrong_for("byte-pair-merge", names="shape long", of="table")
 def merge_for_a_hundred_rounds(parts, ranks):
     parts = list(parts)
     for _ in range(100):

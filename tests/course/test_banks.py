@@ -146,6 +146,12 @@ def test_sizes_that_are_taken_for_another_differ(monkeypatch):
             assert len({*given["x"].shape, len(given["w"].T)}) == 4
         for given in cases_of("whole-batch"):
             assert len({*given["gradients"].shape}) == 3
+        for given in cases_of("count-by-part"):
+            assert len({number for number in given.values() if number > 1}) >= 5
+        square, *others = cases_of("without-heads")
+        assert len({*square["w_o"].shape}) == 1  # a matrix not transposed is no error
+        for given in others:
+            assert len({*given["heads"].shape, given["w_o"].shape[1]}) == 5
 
 
 @one_class

@@ -878,6 +878,79 @@ def test_steps_of_adam_are_the_first_a_late_one_and_between():
     assert {p.dtype.kind for p, *_ in cases} == {"f", "i"}
 
 
+# The inputs of the chapter Build a language model, whole
+
+
+def test_vectors_to_norm_are_not_centred_and_some_are_zero_or_as_small_as_epsilon():
+    cases = [tuple(c.values()) for c in cases_of("rms-norm")]
+    x, gain, eps = cases[0]
+    assert x.shape[1] == x.shape[2]  # a gain along the tokens is no error
+    assert np.abs(x.mean(axis=-1)).max() > 0.3  # else the mean that is taken off hardly shows
+    assert eps > 0.05 * (x**2).mean(axis=-1).max()
+    assert np.ptp(gain) > 0.2
+    assert {x.ndim for x, *_ in cases} == {1, 3, 4}
+    assert any((~x.any(axis=-1)).any() for x, *_ in cases)
+    assert any(0 < (x**2).mean() < eps for x, _, eps in cases)
+    assert {x.dtype.kind for x, *_ in cases} == {"f", "i"}
+
+
+def test_gates_are_beyond_exp_on_both_sides_and_matrices_square_first():
+    cases = [tuple(c.values()) for c in cases_of("swiglu")]
+    assert len({w.shape for w in cases[0][1:]}) == 1  # a transposed matrix is no error
+    assert any(
+        len({x.shape[-1], *w_gate.shape, *w_down.shape}) == 3 for x, w_gate, _, w_down in cases
+    )
+    gates = [x @ w_gate for x, w_gate, _, _ in cases]
+    assert np.abs(gates[0]).max() < 9  # where SiLU and ReLU differ
+    assert any(gate.min() < -746 < 710 < gate.max() for gate in gates)
+    assert {x.ndim for x, *_ in cases} == {1, 3, 4}
+
+
+def test_merges_are_learned_ones_and_come_in_no_order():
+    cases = [tuple(c.values()) for c in cases_of("byte-pair-merge")]
+    for _, ranks in cases:
+        made = {left + right: rank for (left, right), rank in ranks.items()}
+        for pair, rank in ranks.items():  # else all of a pair at once would be another answer
+            assert all(len(part) == 1 or made[part] < rank for part in pair)
+    parts, ranks = cases[0]
+    assert list(ranks.values()) != sorted(ranks.values())
+    assert 0 in ranks.values()
+    assert len(RIGHT["byte-pair-merge"][0](parts, ranks)) < 0.6 * len(parts)
+    assert any(("a", "a") in ranks and "aaa" in "".join(parts) for parts, ranks in cases)
+    assert {0, 1} <= {len(parts) for parts, _ in cases}
+    assert max(len(parts) for parts, _ in cases) > 512
+    assert any(max(map(len, parts), default=0) > 1 for parts, _ in cases)
+
+
+def test_probabilities_reach_p_exactly_are_equal_or_sum_to_less_than_one():
+    cases = [tuple(c.values()) for c in cases_of("top-p")]
+    for x, p in cases:
+        np.testing.assert_allclose(x.sum(axis=-1), 1)
+        sums = np.sort(x)[..., ::-1].cumsum(axis=-1)
+        near = (np.abs(sums - p) < 1e-9) & (sums != p)
+        assert p == 1 or not near.any()  # no rounding decides
+    x, p = cases[0]
+    kept = (RIGHT["top-p"][0](x, p) > 0).sum(axis=-1)
+    assert len(set(kept.tolist())) > 1
+    assert 1 in kept
+    assert any((np.sort(x)[..., ::-1].cumsum(axis=-1) == p).any() for x, p in cases if p < 1)
+    assert any((x.cumsum(axis=-1)[..., -1] < 1).any() for x, p in cases if p == 1)
+    assert any((x == 0).any() for x, p in cases if p == 1)
+    assert max(x.shape[-1] for x, _ in cases) > 512
+    assert {x.ndim for x, _ in cases} == {1, 2, 3}
+
+
+def test_states_grow_from_layer_to_layer_and_some_are_as_small_as_epsilon():
+    cases = [tuple(c.values()) for c in cases_of("logit-lens")]
+    states, _, embedding = cases[0]
+    assert len({*states.shape, *embedding.shape}) == 1  # a transposed embedding is no error
+    size = np.sqrt((states**2).mean(axis=(1, 2)))
+    assert size[-1] > 2 * size[0]
+    assert any(1e-7 < (states**2).mean() < 1e-4 for states, *_ in cases)
+    assert {states.ndim for states, *_ in cases} == {2, 3, 4}
+    assert {states.dtype.kind for states, *_ in cases} == {"f", "i"}
+
+
 # The known mistakes: each is wrong, and told apart from the others; the catalogues of hints
 
 

@@ -55,6 +55,23 @@ const attnbook = {
     }
     return rotated;
   },
+
+  // Parameters by their dotted names, from numbers of 16 bits: a sign, 5 of exponent, 10 of fraction.
+  unpack({ shapes, numbers }) {
+    const bytes = Uint8Array.from(atob(numbers), (each) => each.charCodeAt(0)), bits = new DataView(bytes.buffer);
+    let at = 0;
+    const number = () => {
+      const all = bits.getUint16(2 * at++, true), exponent = all >> 10 & 31, fraction = all & 1023;
+      return (all >> 15 ? -1 : 1) * (exponent ? (1 + fraction / 1024) * 2 ** (exponent - 15) : fraction * 2 ** -24);
+    };
+    const array = (n, ...rest) => Array.from({ length: n }, () => (rest.length ? array(...rest) : number()));
+    const model = {};
+    for (const [name, shape] of Object.entries(shapes)) {
+      const path = name.split("."), last = path.pop();
+      path.reduce((holder, key) => (holder[key] ??= {}), model)[last] = array(...shape);
+    }
+    return model;
+  },
 };
 
 if (typeof module === "object") module.exports = attnbook;

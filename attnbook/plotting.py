@@ -393,7 +393,7 @@ def shaded_words(
     ValueError
         If there are more weights than words, or a weight is not between 0 and 1.
     """
-    rows, _, _, _ = _checked([weights], None, None, None)
+    rows, _, _, _ = _checked(np.asarray(weights)[None], None, None, None)
     if rows.size > len(words):
         raise ValueError(f"weights must be of the {len(words)} words or fewer, got {rows.size}")
     width, line, places = 72 * _WIDEST - 6, 20, [(0.0, 0.0)]
@@ -412,8 +412,8 @@ def shaded_words(
     shades = [*rows[0], *[0.0] * (len(words) - rows.size)]
     for i, (word, size, (x, y)) in enumerate(zip(words, sizes, places, strict=False)):
         edge = "C0" if i == chosen else "none"
-        ground = to_hex(1 - 0.6 * shades[i] * (1 - np.array(to_rgb("C1"))))
-        if shades[i] > 0.01 or i == chosen:  # others stand on the page
+        ground = to_hex(1 - 0.7 * shades[i] * (1 - np.array(to_rgb("C1"))))
+        if shades[i] > 0.04 or i == chosen:  # what is paler looks like a stain on a dark page
             box = (x + 0.5, y + 2), size - 1, line - 3
             ax.add_patch(Rectangle(*box, facecolor=ground, edgecolor=edge, linewidth=1.8))
         ax.text(x + 3.5, y + 14.5, word, color="C0" if i == chosen else "#222222")

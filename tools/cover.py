@@ -1,4 +1,4 @@
-"""Draw the pictures of the front: a story that a model wrote, and a clock, asked for half past three.
+"""Draw the pictures of the front: a story that a model wrote; a clock asked for half past three.
 
 `python -m tools cover` writes book/_static/story.svg, for the landing page, cover.svg, for it and
 the README, and social.png, which stands beside a link to the book elsewhere.

@@ -1,4 +1,4 @@
-"""The storyteller, 16 bits a number as it is shipped, and the script that runs it in a worker."""
+"""The storyteller, 16 bits a number as it is shipped, and its script."""
 
 import base64
 from importlib.resources import files

@@ -40,7 +40,7 @@ live("story", ({ stage, words, set }) => {
   }
 
   // The worker takes one job at a time; while it is busy only the last one asked for waits.
-  let worker, waiting, busy, failed, animated, growing, now, done, run = 0, laid = 0, asked = "", steps = [], cells = [], from = 1;
+  let worker, waiting, busy, failed, animated, growing, now, done, run = 0, laid = 0, asked = "", steps = [], cells = [], begun = [], from = 1;
   function work(job) {
     waiting = job;
     if (busy) return;
@@ -80,7 +80,7 @@ live("story", ({ stage, words, set }) => {
   };
   // What has been written is shown in the next frame, at most four words in each.
   function grow() {
-    while (cells.length < from) cell(cells.length ? steps[cells.length - 1].token : 0);
+    while (cells.length < from) cell(begun[cells.length]);
     for (let i = 0; i < 4 && cells.length <= steps.length; i++) cell(steps[cells.length - 1].token);
     told.scrollTop = told.scrollHeight;
     fill(cells.length - 1);
@@ -147,7 +147,7 @@ live("story", ({ stage, words, set }) => {
 
     const tokens = [0, ...text.map(number)], key = JSON.stringify([tokens, state.temperature, state.top_p, state.seed, state.mistake]);
     if (key !== asked) {
-      [run, asked, steps, done, from] = [run + 1, key, [], undefined, tokens.length];
+      [run, asked, steps, done, begun, from] = [run + 1, key, [], undefined, tokens, tokens.length];
       const { temperature, top_p: topP, seed, mistake } = state;
       work({ job: run, vocabulary, tokens, most: tokens.length + further, stop, temperature, topP, seed, mistake });
       cancelAnimationFrame(growing);

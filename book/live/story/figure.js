@@ -68,7 +68,8 @@ live("story", ({ stage, words, set }) => {
     next();
   }
   function fail() {
-    worker = waiting = busy = undefined;
+    cancelAnimationFrame(growing);
+    worker = waiting = busy = growing = undefined;
     [asked, failed] = ["", true];
     set({ on: "" });
   }

@@ -87,7 +87,7 @@ def use(control):
     control.focus()
     kind = control.evaluate("e => e.type")
     before = control.input_value()
-    keys = {"checkbox": ["Space"], "range": ["ArrowRight"], "text": ["1"]}
+    keys = {"checkbox": ["Space"], "range": ["ArrowRight", "ArrowLeft"], "text": ["1"]}
     for key in keys.get(kind, ["ArrowDown", "ArrowUp"]):
         if control.input_value() == before:  # the last of a list has none below it
             control.press(key)
@@ -794,8 +794,10 @@ def test_a_story_is_the_packages_word_for_word(open_figure):
         best = [*order[:5]] if tokens[chosen] in order[:5] else [*order[:4], tokens[chosen]]
         np.testing.assert_allclose(shown["bars"], shares[best], atol=1e-4)
         assert [names.index(name) for name in shown["names"]] == best or len(set(shares[best])) < 5
-        kept = 1 if not temperature else int((shares[order].cumsum() < top_p - 1e-9).sum()) + 1
-        assert shown["cut"] == [token not in order[:kept] for token in best]
+        sums = shares[order].cumsum()
+        kept = int((sums < top_p).sum()) + 1 if temperature else 1
+        if not temperature or np.abs(sums - top_p).min() > 1e-4:
+            assert shown["cut"] == [token not in order[:kept] for token in best]
         assert shown["kept"] == chosen * sum(
             2 * each.attention.w_k.shape[1] for each in model.layers
         )
@@ -812,7 +814,7 @@ def test_a_long_story_is_written_fast_beside_the_page(chromium, address):
     page.goto(f"{address}/book/index.html?story.temperature=1")
     figure = page.locator("[data-live=story]")
     figure.scroll_into_view_if_needed()
-    prompt = " ".join(small_world.story(np.random.default_rng(3)).words[1:115])
+    prompt = " ".join(small_world.story(np.random.default_rng(0), length=400).words[1:131])
     told(figure, prompt=prompt)
     page.evaluate("tasks.length = 0")
     figure.locator(".go").click()
@@ -824,14 +826,8 @@ def test_a_long_story_is_written_fast_beside_the_page(chromium, address):
     about = {"temperature": 1, "rng": np.random.default_rng(0), "stop": 1}
     expected = model.generate(tokens, 96, **about)
     assert [0, *(step["token"] for step in steps)] == expected.tolist()
-    np.testing.assert_allclose(
-        [
-            list(step["logits"].values()) if isinstance(step["logits"], dict) else step["logits"]
-            for step in steps
-        ],
-        model.logits(expected[:-1]),
-        atol=1e-3,
-    )
+    logits = [step["logits"] for step in steps]
+    np.testing.assert_allclose(logits, model.logits(expected[:-1]), atol=1e-3)
     assert len(steps) >= 200
     assert last >= 150
     assert max(tasks, default=0) <= 50

@@ -396,7 +396,7 @@ def shaded_words(
     rows, _, _, _ = _checked(np.asarray(weights)[None], None, None, None)
     if rows.size > len(words):
         raise ValueError(f"weights must be of the {len(words)} words or fewer, got {rows.size}")
-    width, line, places = 72 * _WIDEST - 6, 20, [(0.0, 0.0)]
+    width, line, places = 72 * (_WIDEST - 0.1) - 6, 20, [(0.0, 0.0)]
     sizes = [_length(word) + 7 for word in words]
     for size, following in zip(sizes, [*sizes[1:], 0], strict=True):
         x, y = places[-1]
@@ -405,7 +405,7 @@ def shaded_words(
     bars = list((candidates or {}).items())
     top = places[len(words) - 1][1] + line
     height = top + (18 * len(bars) + 14 if bars else 0)
-    figure = plt.figure(figsize=(_WIDEST, height / 72), layout="none")
+    figure = plt.figure(figsize=(_WIDEST - 0.1, height / 72), layout="none")
     ax = figure.add_axes((0, 0, 1, 1))
     ax.set(xlim=(-3, width + 3), ylim=(height, 0))
     ax.axis("off")

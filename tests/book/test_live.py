@@ -190,6 +190,10 @@ def test_a_word_is_chosen_as_the_package_chooses_it(rng):
         temperature = float(rng.choice([0, 0.3, 1, 2]))
         calls.append([logits.tolist(), seed, temperature, top_p])
         expected.append(_choose(logits, np.random.default_rng(seed), temperature, top_p))
+    # A half reaches a half: of two or four alike, one or two are left.
+    for many, seed in [(2, 0), (2, 3), (4, 1), (4, 5)]:
+        calls.append([[0.0] * many, seed, 1, 0.5])
+        expected.append(_choose(np.zeros(many), np.random.default_rng(seed), 1, 0.5))
     assert ask(*calls, script=STORY / "model.js", how=CHOOSE) == expected
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,11 @@ import numpy as np
 from matplotlib import font_manager
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
-from matplotlib.colors import ListedColormap
+from matplotlib.colors import ListedColormap, to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.patches import Rectangle
+from matplotlib.textpath import TextPath
 from matplotlib.transforms import Bbox
 from numpy.typing import ArrayLike, NDArray
 
@@ -361,6 +363,72 @@ def place_grid(
     if title:
         ax.text(x + columns / 2, y + 0.25, title, ha="center")
     return box
+
+
+def shaded_words(
+    words: Sequence[str],
+    weights: ArrayLike,
+    *,
+    chosen: int | None = None,
+    candidates: Mapping[str, float] | None = None,
+) -> Axes:
+    """Draw a text, each word on a ground as dark as its weight, and what else one word could be.
+
+    Parameters
+    ----------
+    words : sequence of str
+    weights : (len_k,), between 0 and 1
+        Of the first words; those after them get none.
+    chosen : int, optional
+        The word to outline: the one that was chosen with these weights.
+    candidates : mapping of words to probabilities, optional
+        Drawn as bars below the text.
+
+    Returns
+    -------
+    Axes, whose unit is a point (1/72 inch)
+
+    Raises
+    ------
+    ValueError
+        If there are more weights than words, or a weight is not between 0 and 1.
+    """
+    rows, _, _, _ = _checked(np.asarray(weights)[None], None, None, None)
+    if rows.size > len(words):
+        raise ValueError(f"weights must be of the {len(words)} words or fewer, got {rows.size}")
+    width, line, places = 72 * (_WIDEST - 0.1) - 6, 20, [(0.0, 0.0)]
+    sizes = [_length(word) + 7 for word in words]
+    for size, following in zip(sizes, [*sizes[1:], 0], strict=True):
+        x, y = places[-1]
+        fits = x + size + following <= width
+        places.append((x + size, y) if fits else (0.0, y + line))
+    bars = list((candidates or {}).items())
+    top = places[len(words) - 1][1] + line
+    height = top + (18 * len(bars) + 14 if bars else 0)
+    figure = plt.figure(figsize=(_WIDEST - 0.1, height / 72), layout="none")
+    ax = figure.add_axes((0, 0, 1, 1))
+    ax.set(xlim=(-3, width + 3), ylim=(height, 0))
+    ax.axis("off")
+    shades = [*rows[0], *[0.0] * (len(words) - rows.size)]
+    for i, (word, size, (x, y)) in enumerate(zip(words, sizes, places, strict=False)):
+        edge = "C0" if i == chosen else "none"
+        ground = to_hex(1 - 0.7 * shades[i] * (1 - np.array(to_rgb("C1"))))
+        if shades[i] > 0.04 or i == chosen:  # what is paler looks like a stain on a dark page
+            box = (x + 0.5, y + 2), size - 1, line - 3
+            ax.add_patch(Rectangle(*box, facecolor=ground, edgecolor=edge, linewidth=1.8))
+        ax.text(x + 3.5, y + 14.5, word, color="C0" if i == chosen else "#222222")
+    for i, (word, share) in enumerate(bars):
+        y = top + 18 * i + 10
+        is_chosen = chosen is not None and word == words[chosen]
+        ax.text(60, y + 10, word, ha="right", color="C0" if is_chosen else "#222222")
+        ax.add_patch(Rectangle((66, y), max(0.5, 230 * share), 13, facecolor="C2"))
+        ax.text(72 + 230 * share, y + 10, f"{100 * share:.0f} %", color="#444444")
+    return ax
+
+
+def _length(text: str) -> float:
+    """Return how long a text is, in points, whatever it is drawn on."""
+    return float(TextPath((0, 0), text, size=plt.rcParams["font.size"]).get_extents().x1)
 
 
 def _weight_bar(mesh: Any, ax: Axes | list[Axes]) -> None:

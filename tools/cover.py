@@ -1,18 +1,22 @@
-"""Draw the two pictures of the front: a clock, asked for half past three.
+"""Draw the pictures of the front: a story that a model wrote; a clock asked for half past three.
 
-`python -m tools cover` writes book/_static/cover.svg, for the landing page and the README,
-and book/_static/social.png, which stands beside a link to the book elsewhere.
+`python -m tools cover` writes book/_static/story.svg, for the landing page, cover.svg, for it and
+the README, and social.png, which stands beside a link to the book elsewhere.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
 
-from attnbook import scaled_dot_product_attention
-from attnbook.plotting import use_style
+from attnbook import pretrained, scaled_dot_product_attention, softmax
+from attnbook.plotting import shaded_words, use_style
 from course.chapters import ROOT
 
 TEMPERATURES = {0.03: "cold: a choice", 0.3: "", 3.0: "hot: an average"}
 STATIC = ROOT / "book/_static"
+BEGINNING = (
+    "Tom is in the park . Ann is in the park . the kite is with Tom . Tom gives the kite to Ann ."
+)
+LAYER, HEAD = 2, 3  # the head that gives most of its weight to answers about places
 
 
 def draw_faces(axes):
@@ -44,6 +48,28 @@ def draw(path):
         plt.close(fig)
 
 
+def draw_story(path):
+    """Write the picture of a story: what the storyteller goes on with, the likeliest words."""
+    model = pretrained.storyteller()
+    begun = model.tokenizer.encode(f"<start> {BEGINNING}")
+    told = model.generate(begun, 96, stop=model.tokenizer.encode("<end>"))
+    words = model.tokenizer.decode(told).split()
+    chosen = words.index(".", words.index("?")) - 1  # the first answer
+    logits, _, weights = model.trace(told[:chosen])
+    shares = softmax(logits[-1])
+    best = (-shares).argsort(kind="stable")[:5]
+    with plt.rc_context():
+        use_style()
+        ax = shaded_words(
+            words,
+            weights[LAYER, HEAD, -1],
+            chosen=chosen,
+            candidates={model.tokenizer.words[token]: shares[token] for token in best},
+        )
+        ax.figure.savefig(path, format="svg", metadata={"Date": None})
+        plt.close(ax.figure)
+
+
 def draw_card(path):
     """Write the card for links, 1200 by 630 pixels, the size that such cards have."""
     with plt.rc_context():
@@ -57,6 +83,7 @@ def draw_card(path):
 
 
 def main() -> None:
-    """Write both."""
+    """Write them all."""
+    draw_story(STATIC / "story.svg")
     draw(STATIC / "cover.svg")
     draw_card(STATIC / "social.png")

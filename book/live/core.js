@@ -2,7 +2,11 @@
 "use strict";
 
 const attnbook = {
-  dot: (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0),
+  dot(a, b) {
+    let sum = 0;
+    for (let i = 0; i < a.length; i++) sum += a[i] * b[i];
+    return sum;
+  },
 
   // A row that is all -Infinity gives zeros.
   softmax(x) {
@@ -17,14 +21,23 @@ const attnbook = {
     const { dot, softmax } = attnbook;
     const weights = query.map((q, i) =>
       softmax(key.map((k, j) => (mask && !mask[i][j] ? -Infinity : scale * dot(q, k)))));
-    const output = weights.map((row) =>
-      value[0].map((_, c) => row.reduce((sum, w, j) => sum + (w && w * value[j][c]), 0)));
+    const output = weights.map((row) => {
+      const sums = value[0].map(() => 0);
+      for (let j = 0; j < row.length; j++)
+        for (let c = 0; row[j] && c < sums.length; c++) sums[c] += row[j] * value[j][c];
+      return sums;
+    });
     return { output, weights };
   },
 
   // x @ w + b; without b, x @ w.
-  linear: (x, w, b) => x.map((row) =>
-    w[0].map((_, c) => row.reduce((sum, one, i) => sum + one * w[i][c], b ? b[c] : 0))),
+  linear: (x, w, b) => x.map((row) => {
+    const sums = b ? [...b] : w[0].map(() => 0);
+    // A row of w after the other, as they lie in memory.
+    for (let i = 0; i < row.length; i++)
+      for (let c = 0; c < sums.length; c++) sums[c] += row[i] * w[i][c];
+    return sums;
+  }),
 
   rmsNorm: (x, gain, eps = 1e-5) => x.map((row) => {
     const scale = 1 / Math.sqrt(attnbook.dot(row, row) / row.length + eps);
@@ -54,6 +67,23 @@ const attnbook = {
       [rotated[a], rotated[b]] = [x[a] * c - x[b] * s, x[a] * s + x[b] * c];
     }
     return rotated;
+  },
+
+  // Parameters by their dotted names, from numbers of 16 bits: a sign, 5 of exponent, 10 of fraction.
+  unpack({ shapes, numbers }) {
+    const bytes = Uint8Array.from(atob(numbers), (each) => each.charCodeAt(0)), bits = new DataView(bytes.buffer);
+    let at = 0;
+    const number = () => {
+      const all = bits.getUint16(2 * at++, true), exponent = all >> 10 & 31, fraction = all & 1023;
+      return (all >> 15 ? -1 : 1) * (exponent ? (1 + fraction / 1024) * 2 ** (exponent - 15) : fraction * 2 ** -24);
+    };
+    const array = (n, ...rest) => Array.from({ length: n }, () => (rest.length ? array(...rest) : number()));
+    const model = {};
+    for (const [name, shape] of Object.entries(shapes)) {
+      const path = name.split("."), last = path.pop();
+      path.reduce((holder, key) => (holder[key] ??= {}), model)[last] = array(...shape);
+    }
+    return model;
   },
 };
 

@@ -31,9 +31,12 @@ function live(name, start) {
         output.textContent = filled(output.dataset.shown, { "": value(input).toFixed(output.dataset.digits) });
         input.setAttribute("aria-valuetext", output.textContent);
       }
-      const [sentence, fields] = redraw(Object.fromEntries(inputs.map((input) => [input.name, value(input)])));
-      // Told once the hand rests, not at each step of a drag.
       clearTimeout(resting);
+      // What is not ready yet tells nothing, and calls set() when it is.
+      const seen = redraw(Object.fromEntries(inputs.map((input) => [input.name, value(input)])));
+      if (!seen) return place.classList.add("moving");
+      const [sentence, fields] = seen;
+      // Told once the hand rests, not at each step of a drag.
       resting = setTimeout(() => {
         said.textContent = filled(sentences[sentence], fields);
         remember();
@@ -75,16 +78,21 @@ function live(name, start) {
   }
 }
 
-// Call back with a figure's data, which are asked for when it comes near the screen.
+// Call back with a figure's data, or without where they cannot be had.
 const home = document.currentScript?.src;
+function load(name, then) {
+  const script = document.createElement("script"), given = () => then(window.liveData?.[name]);
+  script.src = new URL(`live-${name}-data.js`, home);
+  for (const end of ["load", "error"]) script.addEventListener(end, given);
+  document.head.append(script);
+}
+
+// The same, once the figure comes near the screen.
 function withData(name, start) {
   const near = new IntersectionObserver((seen) => {
     if (!seen.some((each) => each.isIntersecting)) return;
     near.disconnect();
-    const script = document.createElement("script");
-    script.src = new URL(`live-${name}-data.js`, home);
-    script.addEventListener("load", () => start(window.liveData[name]));
-    document.head.append(script);
+    load(name, (data) => data && start(data));
   }, { rootMargin: "800px" });
   document.querySelectorAll(`[data-live="${name}"]`).forEach((place) => near.observe(place));
 }

@@ -260,9 +260,10 @@ def test_the_version_is_the_same_everywhere():
 
 
 @pytest.mark.pinned
-def test_the_cover_and_the_card_are_what_their_script_draws(tmp_path):
-    cover.draw(tmp_path / "cover.svg")
-    assert read(tmp_path / "cover.svg") == read(BOOK / "_static/cover.svg")
+def test_the_pictures_of_the_front_are_what_their_script_draws(tmp_path):
+    for name, draw in (("story.svg", cover.draw_story), ("cover.svg", cover.draw)):
+        draw(tmp_path / name)
+        assert read(tmp_path / name) == read(BOOK / "_static" / name)
     cover.draw_card(tmp_path / "social.png")
     drawn, stored = (plt.imread(folder / "social.png") for folder in (tmp_path, BOOK / "_static"))
     assert stored.shape[:2] == (630, 1200)

@@ -1,9 +1,13 @@
 """What figures compute in the browser is what the package computes: asked of Node, in one go."""
 
+import base64
 import json
 import os
+import runpy
 import shutil
 import subprocess
+import tomllib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,29 +16,32 @@ from attnbook import (
     MultiHeadAttention,
     apply_rotary,
     effective_keys,
+    pretrained,
     scaled_dot_product_attention,
+    small_world,
     softmax,
 )
-from attnbook.decoder import rms_norm
+from attnbook.decoder import _choose, rms_norm
 from course.chapters import ROOT
 
 NODE = shutil.which("node") or shutil.which("nodejs")
 CORE = ROOT / "book/live/core.js"
+STORY = ROOT / "book/live/story"
 ASK = """
-const attnbook = require(process.argv[1]);
+const asked = require(process.argv[1]);
 const given = JSON.parse(require("fs").readFileSync(0), (_, x) => (x === "-inf" ? -Infinity : x));
-console.log(JSON.stringify(given.map(([name, ...rest]) => attnbook[name](...rest))));
+console.log(JSON.stringify(given.map(([name, ...rest]) => asked[name](...rest))));
 """
 
 
-def ask(*calls):
-    """Return what functions of the core give."""
+def ask(*calls, script=CORE, how=ASK):
+    """Return what functions of a script give, of the core's if none is named."""
     if NODE is None:
         assert "CI" not in os.environ, "CI needs Node"
         pytest.skip("Node is not here: install it to test what figures compute")
-    done = subprocess.run(
-        [NODE, "-e", ASK, CORE], input=json.dumps(calls), capture_output=True, text=True, check=True
-    )
+    given = json.dumps(calls)
+    command = [NODE, "-e", how, script]
+    done = subprocess.run(command, input=given, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
 
@@ -109,3 +116,185 @@ def test_rotary(rng, pairing):
     x = rng.standard_normal(6)
     [shown] = ask(["rotary", list(x), 3])
     np.testing.assert_allclose(shown, apply_rotary(x[None], [3])[0], atol=1e-12)
+
+
+def test_numbers_of_16_bits_are_unpacked(rng):
+    given = {"a.w": rng.standard_normal((2, 3, 5)), "a.b": 1e-6 * rng.standard_normal(7)}
+    given = {name: array.astype("<f2") for name, array in given.items()}
+    numbers = base64.b64encode(b"".join(array.tobytes() for array in given.values())).decode()
+    shapes = {name: array.shape for name, array in given.items()}
+    [shown] = ask(["unpack", {"shapes": shapes, "numbers": numbers}])
+    assert shown == {"a": {"w": given["a.w"].tolist(), "b": given["a.b"].tolist()}}
+
+
+# ---- Write a story: book/live/story/model.js ----
+
+WRITE = """
+const { unpack, write } = require(process.argv[1]);
+const [parameters, ...jobs] = JSON.parse(require("fs").readFileSync(0)), model = unpack(parameters);
+console.log(JSON.stringify(jobs.map((job) => {
+  const steps = [];
+  write(model, job, ({ token, logits, weights }) =>
+    steps.push({ token, logits, weights: job.inside && [...weights] }));
+  return steps;
+})));
+"""
+RANDOM = """
+const { defaultRng } = require(process.argv[1]), seeds = JSON.parse(require("fs").readFileSync(0));
+console.log(JSON.stringify(seeds.map((seed) => Array.from({ length: 20 }, defaultRng(seed)))));
+"""
+CHOOSE = """
+const { choose, defaultRng } = require(process.argv[1]);
+const calls = JSON.parse(require("fs").readFileSync(0));
+console.log(JSON.stringify(calls.map(([logits, seed, ...rest]) =>
+  choose(logits, defaultRng(seed), ...rest).token)));
+"""
+
+
+def written(*jobs):
+    """Return the steps of each job, as a worker of the page takes them."""
+    parameters = runpy.run_path(str(STORY / "data.py"))["data"]()["parameters"]
+    return ask(parameters, *jobs, script=STORY / "model.js", how=WRITE)
+
+
+def job(tokens, **about):
+    usual = {"stop": 1, "temperature": 0, "topP": 1, "seed": 0, "mistake": "right"}
+    return {"tokens": [int(token) for token in tokens], "most": 201, **usual, **about}
+
+
+@pytest.fixture(scope="module")
+def model():
+    return pretrained.storyteller()
+
+
+def prompts(model, count, seed=0):
+    """Cut stories of the small world anywhere."""
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        words = small_world.story(rng).words
+        yield model.tokenizer.encode(" ".join(words[: rng.integers(1, len(words))]))
+
+
+def test_random_numbers_are_those_of_default_rng():
+    seeds = [0, 1, 7, 99, 2**31, 2**32 - 1]
+    expected = [np.random.default_rng(seed).random(20).tolist() for seed in seeds]
+    assert ask(*seeds, script=STORY / "model.js", how=RANDOM) == expected
+
+
+def test_a_word_is_chosen_as_the_package_chooses_it(rng):
+    """With ties, where one number more or less decides what top_p leaves."""
+    calls, expected = [], []
+    for i in range(500):
+        logits = rng.integers(0, 4, size=9) / [1, 4][i % 2]
+        top_p, seed = float(rng.choice([0.1, 0.35, 0.5, 0.9, 1])), int(rng.integers(1000))
+        temperature = float(rng.choice([0, 0.3, 1, 2]))
+        calls.append([logits.tolist(), seed, temperature, top_p])
+        expected.append(_choose(logits, np.random.default_rng(seed), temperature, top_p))
+    # A half reaches a half: of two or four alike, one or two are left.
+    for many, seed in [(2, 0), (2, 3), (4, 1), (4, 5)]:
+        calls.append([[0.0] * many, seed, 1, 0.5])
+        expected.append(_choose(np.zeros(many), np.random.default_rng(seed), 1, 0.5))
+    assert ask(*calls, script=STORY / "model.js", how=CHOOSE) == expected
+
+
+def test_greedy_words_are_the_packages_without_exception(model):
+    """To the end of the story or the 201st word; the logits to 1e-3."""
+    begun = list(prompts(model, 50))
+    told = written(*(job(tokens) for tokens in begun))
+    assert sum(map(len, told)) > 5_000
+    for tokens, steps in zip(begun, told, strict=True):
+        found = [0, *(step["token"] for step in steps)]
+        assert found == model.generate(tokens, 201 - len(tokens), stop=1).tolist()
+        logits = [step["logits"] for step in steps]
+        np.testing.assert_allclose(logits, model.logits(found[:-1]), atol=1e-3)
+
+
+def test_words_drawn_from_the_same_random_numbers_are_the_packages(model):
+    rng, jobs, expected = np.random.default_rng(1), [], []
+    for tokens in prompts(model, 40, seed=1):
+        seed, temperature = int(rng.integers(100)), round(rng.uniform(0.1, 2), 1)
+        top_p = round(rng.uniform(0.1, 1), 2)
+        jobs.append(job(tokens, seed=seed, temperature=temperature, topP=top_p, most=128))
+        generator = np.random.default_rng(seed)
+        about = {"rng": generator, "temperature": temperature, "top_p": top_p, "stop": 1}
+        expected.append(model.generate(tokens, 128 - len(tokens), **about).tolist())
+    told = written(*jobs)
+    assert [[0, *(step["token"] for step in steps)] for steps in told] == expected
+
+
+def broken(model, mistake):
+    """Return the storyteller with a mistake built into its parameters or settings."""
+    if mistake == "halves":
+        return replace(model, rope_pairing="halves")
+    change = {
+        # Query head h on KV head h % 2: the heads in another order, h // 2 as ever.
+        "tiled": lambda w_q, w_o: (w_q[:, [0, 2, 1, 3]], w_o[[0, 2, 1, 3]]),
+        "unscaled": lambda w_q, w_o: (w_q * 4, w_o),
+    }.get(mistake, lambda w_q, w_o: (w_q, w_o))
+    layers = []
+    for layer in model.layers:
+        w_q, w_o = layer.attention.w_q, layer.attention.w_o
+        w_q, w_o = change(w_q.reshape(64, 4, 16), w_o.reshape(4, 16, 64))
+        heads = replace(layer.attention, w_q=w_q.reshape(64, 64), w_o=w_o.reshape(64, 64))
+        layers.append(replace(layer, attention=heads))
+    return replace(model, layers=tuple(layers))
+
+
+def places(mistake, begun, length):
+    """Return the positions that a mistake gives to tokens."""
+    at = np.arange(length)
+    return {
+        "unrotated": np.zeros(length),
+        "backward": -at,
+        "restart": np.where(at < begun, at, 0),
+    }.get(mistake, at)
+
+
+@pytest.mark.parametrize(
+    "mistake", ["right", "unrotated", "backward", "halves", "restart", "tiled", "unscaled"]
+)
+def test_mistakes_are_those_that_they_are_called(model, mistake):
+    begun = list(prompts(model, 3, seed=2))
+    told = written(*(job(tokens, mistake=mistake, inside=True) for tokens in begun))
+    as_made = broken(model, mistake)
+    for tokens, steps in zip(begun, told, strict=True):
+        found = [0, *(step["token"] for step in steps)]
+        trace = as_made.trace(found[:-1], positions=places(mistake, len(tokens), len(steps)))
+        np.testing.assert_allclose([step["logits"] for step in steps], trace.logits, atol=1e-3)
+        assert found[len(tokens) :] == trace.logits.argmax(-1)[len(tokens) - 1 :].tolist()
+        # After head 1 and 2 changed places, head 2's weights are found at 1.
+        order = [0, 2, 1, 3] if mistake == "tiled" else [0, 1, 2, 3]
+        for at in (0, len(steps) // 2, len(steps) - 1):
+            expected = trace.weights[:, order, at, : at + 1].ravel()
+            np.testing.assert_allclose(steps[at]["weights"], expected, atol=1e-4)
+
+
+def test_the_figure_knows_the_words_and_the_mistakes_of_the_model(model):
+    about = tomllib.loads((STORY / "figure.toml").read_text(encoding="utf-8"))
+    assert tuple(about["words"]["vocabulary"].split()) == model.tokenizer.words
+    [mistakes] = [each["choices"] for each in about["controls"] if each["key"] == "mistake"]
+    assert set(mistakes) <= set(about["words"])
+
+
+def test_answers_are_judged_by_what_the_story_tells():
+    rng = np.random.default_rng(0)
+    stories = [small_world.story(rng, ask=0.2) for _ in range(200)]
+    shown = ask(
+        *(["judged", list(words), 0] for words, _ in stories),
+        *(["judged", wrong(words, questions), 0] for words, questions in stories),
+        *(["judged", list(words), questions[1].position] for words, questions in stories),
+        script=STORY / "model.js",
+    )
+    for i, (_, questions) in enumerate(stories):
+        many, first = len(questions), questions[0].position
+        assert shown[i] == {"right": many, "all": many, "first": first}
+        assert shown[i + 200] == {"right": many - 1, "all": many, "first": first}
+        later = questions[1].position
+        assert shown[i + 400] == {"right": many - 1, "all": many - 1, "first": later}
+
+
+def wrong(words, questions):
+    """Give a story one answer that is no answer."""
+    words = list(words)
+    words[questions[-1].position] = "he"
+    return words

@@ -16,6 +16,7 @@ from attnbook import (
     pretrained,
     scaled_dot_product_attention,
     sinusoidal_encoding,
+    small_world,
     softmax,
     split_heads,
 )
@@ -86,7 +87,7 @@ def use(control):
     control.focus()
     kind = control.evaluate("e => e.type")
     before = control.input_value()
-    keys = {"checkbox": ["Space"], "range": ["ArrowRight"], "text": ["1"]}
+    keys = {"checkbox": ["Space"], "range": ["ArrowRight", "ArrowLeft"], "text": ["1"]}
     for key in keys.get(kind, ["ArrowDown", "ArrowUp"]):
         if control.input_value() == before:  # the last of a list has none below it
             control.press(key)
@@ -184,11 +185,11 @@ def test_without_scripts_and_on_paper_the_picture_is_there(open_figure, name, pa
     assert not panel.is_visible()
     page, figure = open_figure(name, page_of)
     assert panel.count() == 1
-    assert not figure.locator("img").first.is_visible()
+    assert figure.locator("img.on-light").is_visible() == figure.locator(".still").count()
     page.emulate_media(media="print")
     assert figure.locator("img.on-light").is_visible()
     assert not figure.locator(".live-controls").is_visible()
-    assert not figure.locator("svg").first.is_visible()
+    assert not figure.locator("svg, .live-stage > div").first.is_visible()
 
 
 @every_figure
@@ -232,7 +233,9 @@ def test_it_is_small(name):
     assert packed <= 12 * KIB
 
 
-@pytest.mark.parametrize(("name", "most"), [("dates", 60_000), ("heads", 85_000)])
+@pytest.mark.parametrize(
+    ("name", "most"), [("dates", 60_000), ("heads", 85_000), ("story", 280_000)]
+)
 def test_what_it_loads_is_small(name, most):
     assert len(gzip.compress((SITE / f"_static/live-{name}-data.js").read_bytes())) <= most
 
@@ -714,3 +717,264 @@ def test_an_answer_appears_digit_by_digit_where_motion_is_wanted(open_figure, mo
     )
     stages = list(dict.fromkeys(written))
     assert stages == ([*range(1, 11)] if motion == "no-preference" else [10])
+
+
+# ---- Write a story -------------------------------------------------------------------------
+
+STORY = ("story", "book/index.html")
+LISTEN = """
+window.told = [];
+window.Worker = class extends Worker {
+  constructor(url) {
+    super(url);
+    this.addEventListener("message", ({ data }) => window.told.push(data));
+  }
+};
+window.tasks = [];
+new PerformanceObserver((list) => {
+  window.tasks.push(...list.getEntries().map((each) => each.duration));
+}).observe({ type: "longtask" });
+"""
+READ = """e => ({words: [...e.querySelectorAll(".word")].map((word) => word.textContent),
+  weights: [...e.querySelectorAll(".word")].map((word) => +word.dataset.weight),
+  chosen: [...e.querySelectorAll(".word")].findIndex((word) => word.ariaPressed === "true"),
+  names: [...e.querySelectorAll(".rivals b")].map((name) => name.textContent),
+  bars: [...e.querySelectorAll(".rivals i")].map((bar) => +bar.dataset.probability),
+  cut: [...e.querySelectorAll(".rivals i")].map((bar) => bar.matches(".cut")),
+  kept: +e.querySelector(".bar span").dataset.kept,
+  still: e.querySelector(".live-stage").matches(".still")})"""
+SET = """(e, setting) => {
+  for (const [key, value] of Object.entries(setting)) {
+    const input = e.querySelector(`[name="${key}"]`);
+    input.value = value;
+    input.dispatchEvent(new Event("input", {bubbles: true}));
+  }
+}"""
+
+
+def told(figure, **setting):
+    """Set inputs of the story, wait until it is written, and return the sentence."""
+    figure.evaluate(SET, setting)
+    return said(figure)
+
+
+def a_beginning(rng, least=0, most=100):
+    """Return the first words of a story of the small world, without <start>."""
+    words = small_world.story(rng).words[1:-1]
+    return " ".join(words[: rng.integers(least, min(most, len(words)))])
+
+
+def test_a_story_is_the_packages_word_for_word(open_figure):
+    rng, model = np.random.default_rng(0), pretrained.storyteller()
+    page, figure = open_figure(*STORY, "?story.on=yes")
+    said(figure)
+    names = model.tokenizer.words
+    for _ in range(40):
+        temperature, top_p = (
+            round(rng.uniform(0, 2), 1),
+            round(rng.choice(np.arange(2, 21)) / 20, 2),
+        )
+        temperature *= rng.random() < 0.7
+        prompt, seed = a_beginning(rng), int(rng.integers(100))
+        layer, head = rng.integers(4, size=2)
+        begun = model.tokenizer.encode(f"<start> {prompt}")
+        about = {"temperature": temperature, "top_p": top_p, "rng": np.random.default_rng(seed)}
+        tokens = model.generate(begun, 96, stop=1, **about)
+        chosen = int(rng.integers(1, len(tokens)))
+        setting = {"prompt": prompt, "temperature": temperature, "top_p": top_p, "seed": seed}
+        sentence = told(figure, **setting, head=f"{layer}.{head}", word=chosen)
+        shown = figure.evaluate(READ)
+        assert shown["words"] == model.tokenizer.decode(tokens).split()
+        trace = model.trace(tokens[:chosen])
+        expected = np.zeros(len(tokens))
+        expected[:chosen] = trace.weights[layer, head, -1]
+        np.testing.assert_allclose(shown["weights"], expected, atol=1e-5)
+        shares = softmax(trace.logits[-1].astype(float) / (temperature or 1))
+        order = (-shares).argsort(kind="stable")
+        best = [*order[:5]] if tokens[chosen] in order[:5] else [*order[:4], tokens[chosen]]
+        np.testing.assert_allclose(shown["bars"], shares[best], atol=1e-4)
+        assert [names.index(name) for name in shown["names"]] == best or len(set(shares[best])) < 5
+        sums = shares[order].cumsum()
+        kept = int((sums < top_p).sum()) + 1 if temperature else 1
+        if not temperature or np.abs(sums - top_p).min() > 1e-4:
+            assert shown["cut"] == [token not in order[:kept] for token in best]
+        assert shown["kept"] == chosen * sum(
+            2 * each.attention.w_k.shape[1] for each in model.layers
+        )
+        assert shown["chosen"] == chosen
+        assert f"“{names[tokens[chosen]]}”" in sentence
+        assert f" {np.rint(100 * expected.max()):.0f} %" in sentence
+    assert page.troubles == []
+
+
+def test_a_long_story_is_written_fast_beside_the_page(chromium, address):
+    """Of 200 words and more: logits to 1e-3; no task of 50 ms in the page; 150 words a second."""
+    model, page = pretrained.storyteller(), chromium.new_page()
+    page.add_init_script(LISTEN)
+    page.goto(f"{address}/book/index.html?story.temperature=1")
+    figure = page.locator("[data-live=story]")
+    figure.scroll_into_view_if_needed()
+    prompt = " ".join(small_world.story(np.random.default_rng(0), length=400).words[1:131])
+    told(figure, prompt=prompt)
+    page.evaluate("tasks.length = 0")
+    figure.locator(".go").click()
+    page.wait_for_function("told.some((each) => each.rate)")
+    said(figure)
+    tasks = page.evaluate("tasks")
+    *steps, last = page.evaluate("told.map(({step, rate}) => step ?? rate)")
+    tokens = model.tokenizer.encode(f"<start> {prompt}")
+    about = {"temperature": 1, "rng": np.random.default_rng(0), "stop": 1}
+    expected = model.generate(tokens, 96, **about)
+    assert [0, *(step["token"] for step in steps)] == expected.tolist()
+    logits = [step["logits"] for step in steps]
+    np.testing.assert_allclose(logits, model.logits(expected[:-1]), atol=1e-3)
+    assert len(steps) >= 200
+    assert last >= 150
+    assert max(tasks, default=0) <= 50
+    page.close()
+
+
+def test_the_model_is_loaded_when_asked_and_all_has_less_than_half_a_megabyte(chromium, address):
+    page, loaded = chromium.new_page(), {}
+    page.on("response", lambda answer: loaded.update({answer.url: answer}))
+    page.goto(f"{address}/book/index.html")
+    figure = page.locator("[data-live=story]")
+    figure.scroll_into_view_if_needed()
+    at_rest = said(figure)
+    for control in controls(figure):
+        use(control)
+    said(figure)
+    page.mouse.wheel(0, 4000)
+    page.wait_for_timeout(300)
+    assert not [url for url in loaded if "story-data" in url]
+    figure.locator(".live-reset").click()
+    assert said(figure) == at_rest
+    figure.locator(".go").press("Enter")
+    assert said(figure) != at_rest
+    own = [answer for url, answer in loaded.items() if "live-" in url and "story" in url]
+    assert len(own) == 3  # script, style, model
+    assert sum(len(answer.body()) for answer in own) <= 500_000
+    page.close()
+
+
+def test_a_story_is_written_from_disk(chromium):
+    page, troubles = chromium.new_page(), []
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.goto((SITE / "book/index.html").as_uri())
+    figure = page.locator("[data-live=story]")
+    figure.locator(".go").click()
+    page.wait_for_selector("[data-live=story] .word")
+    assert "“mill”" in said(figure)
+    assert troubles == []
+    page.close()
+
+
+def test_a_story_without_a_model_says_so_and_can_be_asked_again(open_figure):
+    page, figure = open_figure(*STORY)
+    page.route("**/live-story-data.js*", lambda route: route.abort())
+    at_rest = said(figure)
+    figure.locator(".go").click()
+    page.wait_for_selector("[data-live=story]:not(.moving)")
+    failed = said(figure)
+    assert failed != at_rest
+    assert figure.evaluate(READ)["still"]
+    page.unroute_all()
+    figure.locator(".go").click()
+    assert said(figure) not in (failed, at_rest)
+
+
+def test_beginnings_that_it_cannot_read_are_named(open_figure):
+    page, figure = open_figure(*STORY)
+    go = figure.locator(".go")
+    assert "“dragon”" in told(figure, prompt="the dragon is in the park .")
+    assert go.is_disabled()
+    assert "161" in told(figure, prompt="the " * 161)
+    assert go.is_disabled()
+    assert "<start>" in told(figure, prompt=" ")
+    assert go.is_enabled()
+    go.click()
+    said(figure)
+    model = pretrained.storyteller()
+    expected = model.generate([0], 96, stop=1)
+    assert figure.evaluate(READ)["words"] == model.tokenizer.decode(expected).split()
+    # Full stops at words, capital letters: as one writes. A word it lacks stops it again.
+    told(figure, prompt="tom is in the Park. where is Tom?")
+    assert figure.evaluate(READ)["words"][1:11] == [
+        "Tom",
+        "is",
+        "in",
+        "the",
+        "park",
+        ".",
+        "where",
+        "is",
+        "Tom",
+        "?",
+    ]
+    assert "128" in told(figure, prompt="the " * 160)
+    assert "“1”" in told(figure, prompt="Tom is in the park . 1")
+    assert figure.evaluate(READ)["still"]
+    assert page.troubles == []
+
+
+def test_words_are_walked_by_arrows_and_a_link_shows_the_same(open_figure):
+    page, figure = open_figure(*STORY)
+    figure.locator(".go").focus()
+    page.keyboard.press("Enter")
+    first = said(figure)
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.ariaPressed") == "true"
+    chosen = figure.evaluate(READ)["chosen"]
+    page.keyboard.press("ArrowLeft")
+    assert said(figure) != first
+    assert figure.evaluate(READ)["chosen"] == chosen - 1
+    page.keyboard.press("Home")
+    assert "“Tom”" in said(figure)
+    told(figure, mistake="unrotated", temperature=1.2, seed=7)
+    _, again = open_figure(*STORY, "?" + urlsplit(page.url).query)
+    assert said(again) == said(figure)
+    assert again.evaluate(READ) == figure.evaluate(READ)
+    figure.locator(".go").click()
+    said(figure)
+    assert figure.locator("[name=seed]").input_value() == "8"
+    figure.locator(".word").nth(5).click()
+    assert figure.evaluate(READ)["chosen"] == 5
+    assert page.troubles == []
+
+
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+def test_a_story_appears_word_by_word_where_motion_is_wanted(open_figure, motion):
+    _, figure = open_figure(*STORY, reduced_motion=motion)
+    counts = figure.evaluate(
+        """async (e) => {
+        const counts = [];
+        e.querySelector(".go").click();
+        do {
+          await new Promise(requestAnimationFrame);
+          counts.push(e.querySelectorAll(".word").length);
+        } while (e.matches(".moving") && counts.length < 1000);
+        return counts; }"""
+    )
+    seen = [count for count in dict.fromkeys(counts) if count]
+    assert len(seen) == 1 if motion == "reduce" else max(np.diff(seen)) <= 4 and len(seen) > 8
+
+
+def test_only_the_last_of_many_changes_is_shown(open_figure):
+    """A slider is drawn while the worker writes: what was asked for in between is passed over."""
+    page, figure = open_figure(*STORY, "?story.on=yes&story.temperature=1")
+    said(figure)
+    figure.evaluate(
+        """async (e) => {
+        const seed = e.querySelector("[name=seed]");
+        for (const value of [...Array(30).keys(), 3, 4, 3]) {
+          seed.value = value;
+          seed.dispatchEvent(new Event("input", {bubbles: true}));
+          await new Promise(requestAnimationFrame);
+        } }"""
+    )
+    said(figure)
+    model = pretrained.storyteller()
+    begun = model.tokenizer.encode(f"<start> {figure.locator('[name=prompt]').input_value()}")
+    expected = model.generate(begun, 96, rng=np.random.default_rng(3), temperature=1, stop=1)
+    assert figure.evaluate(READ)["words"] == model.tokenizer.decode(expected).split()
+    assert page.troubles == []

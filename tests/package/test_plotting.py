@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from itertools import pairwise
 
 import matplotlib as mpl
 
@@ -23,6 +24,7 @@ from attnbook.plotting import (
     head_grid,
     number_grid,
     place_grid,
+    shaded_words,
     use_style,
     weights_table,
 )
@@ -514,3 +516,35 @@ def test_a_placed_grid_wants_a_matrix():
     page = grid_page(5, 3, figsize=(5, 3))
     with pytest.raises(ValueError, match=r"values must have 2 axes, got shape \(3,\)"):
         place_grid(page, 0, 3, [1, 2, 3])
+
+
+def test_words_are_shaded_by_their_weights_and_the_rivals_of_one_are_bars():
+    words = ["where", "is", "Tom", "?", "mill"]
+    ax = shaded_words(words, [0, 0.5, 0.03, 1], chosen=4, candidates={"mill": 0.75, "park": 0.2})
+    assert [text.get_text() for text in ax.texts] == [*words, "mill", "75 %", "park", "20 %"]
+    grounds = ax.patches[:3]  # of "is", "?" and "mill"; what is below 0.04 has none
+    orange = np.array(mpl.colors.to_rgb("C1"))
+    expected = 1 - 0.7 * np.array([[0.5], [1], [0]]) * (1 - orange)
+    drawn = [mpl.colors.to_rgb(ground.get_facecolor()) for ground in grounds]
+    np.testing.assert_allclose(drawn, expected, atol=1 / 255)
+    assert [ground.get_edgecolor()[3] > 0 for ground in grounds] == [False, False, True]
+    for ground, i in zip(grounds, (1, 3, 4), strict=True):
+        x, y = ax.texts[i].get_position()
+        assert ground.get_x() < x < ground.get_x() + ground.get_width()
+        assert ground.get_y() < y < ground.get_y() + ground.get_height()
+    assert [bar.get_width() for bar in ax.patches[3:]] == [230 * 0.75, 230 * 0.2]
+
+
+def test_a_long_text_is_broken_into_lines_none_too_wide():
+    ax = shaded_words(["forest"] * 40, [0.5])
+    boxes = [text.get_window_extent() for text in ax.texts]
+    assert max(box.x1 for box in boxes) <= ax.figure.bbox.width
+    assert all(a.y0 > b.y0 or a.x1 < b.x0 for a, b in pairwise(boxes))
+    assert len({box.y0 for box in boxes}) > 1
+    assert min(box.y0 for box in boxes) >= 0
+
+
+@pytest.mark.parametrize(("weights", "message"), [([0.5] * 3, "2 words"), ([1.5], "between 0 and")])
+def test_words_whose_weights_do_not_fit_are_named(weights, message):
+    with pytest.raises(ValueError, match=message):
+        shaded_words(["a", "b"], weights)

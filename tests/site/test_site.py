@@ -369,7 +369,7 @@ class TestShared:
                 ratio = float(box[1]) / float(box[2])
                 assert int(image["width"]) / int(image["height"]) == pytest.approx(ratio, rel=0.02)
             assert int(image["width"]) > 100
-            is_seen_at_once = "cover" in image["src"] and "on-light" in image["class"]
+            is_seen_at_once = "/story." in image["src"] and "on-light" in image["class"]
             assert (image.get("loading") == "lazy") != is_seen_at_once
 
     def test_is_light(self, name):

@@ -1,28 +1,11 @@
 // A trained translator of dates in the page: which characters each digit reads, and what it writes without them.
 "use strict";
 
-withData("dates", ({ characters, shapes, numbers }) => {
+withData("dates", (data) => {
   const { linear, rmsNorm, multiHead, softmax } = attnbook;
-  const model = unpacked(), heads = 4, length = 10, start = characters.length;
+  const { characters } = data, model = attnbook.unpack(data), heads = 4, length = 10, start = characters.length;
   for (const each of [model.encoder.attention, model.decoder.attention, model.decoder.cross_attention])
     each.num_heads = heads;
-
-  // Each number's 16 bits: a sign, 5 of exponent, 10 of fraction.
-  function unpacked() {
-    const bytes = Uint8Array.from(atob(numbers), (each) => each.charCodeAt(0)), bits = new DataView(bytes.buffer);
-    let at = 0;
-    const number = () => {
-      const all = bits.getUint16(2 * at++, true), exponent = all >> 10 & 31, fraction = all & 1023;
-      return (all >> 15 ? -1 : 1) * (exponent ? (1 + fraction / 1024) * 2 ** (exponent - 15) : fraction * 2 ** -24);
-    };
-    const array = (n, ...rest) => Array.from({ length: n }, () => (rest.length ? array(...rest) : number()));
-    const model = {};
-    for (const [name, shape] of Object.entries(shapes)) {
-      const path = name.split("."), last = path.pop();
-      path.reduce((holder, key) => (holder[key] ??= {}), model)[last] = array(...shape);
-    }
-    return model;
-  }
 
   // ---- The translator, as in attnbook/translator.py ----
 

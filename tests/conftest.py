@@ -9,4 +9,4 @@ settings.register_profile(
 settings.load_profile("attnbook")
 
 # Run by hand, with PyTorch, which no test needs.
-collect_ignore = ["package/golden/make_storyteller.py"]
+collect_ignore = ["package/golden/make_smollm2.py", "package/golden/make_storyteller.py"]

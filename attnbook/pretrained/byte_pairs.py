@@ -29,7 +29,7 @@ LETTERS = {byte: chr(byte) for byte in _SEEN} | {b: chr(256 + n) for n, b in enu
 _BYTES = {letter: byte for byte, letter in LETTERS.items()}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BytePairTokenizer:
     """A vocabulary of pieces of words, and the pairs that were joined to make them.
 
@@ -54,6 +54,9 @@ class BytePairTokenizer:
 
     tokens: tuple[str, ...]
     merges: tuple[tuple[str, str], ...]
+
+    def __repr__(self) -> str:
+        return f"BytePairTokenizer({len(self.tokens)} tokens, {len(self.merges)} merges)"
 
     def encode(self, text: str) -> list[int]:
         """Return the tokens of a text.
@@ -115,7 +118,7 @@ class BytePairTokenizer:
         *_, parts = self._joins(piece)
         unknown = [part for part in parts if part not in self._numbers]
         if unknown:
-            raise ValueError(f"text must be of the vocabulary's bytes, got {unknown[0]!r}")
+            raise ValueError(f"the vocabulary has no token for {unknown[0]!r} in {piece!r}")
         return [self._numbers[part] for part in parts]
 
     @functools.cached_property

@@ -1,5 +1,6 @@
 """The book as files: what nobody sees until a reader does."""
 
+import ast
 import json
 import re
 import tomllib
@@ -11,6 +12,7 @@ import pytest
 import yaml
 
 from attnbook.exercises import _all_exercises
+from attnbook.without_smollm2 import NeedsSmolLM2
 from course.chapters import ROOT, by_name, chapters, without_comments
 from course.pages import contents
 from tools import cover
@@ -41,6 +43,10 @@ def prose(path):
 
 def is_figure(cell):
     return any(kind.startswith("image/") for out in cell["outputs"] for kind in out.get("data", {}))
+
+
+def is_hidden(cell):
+    return "remove-cell" in cell["metadata"].get("tags", [])
 
 
 def is_folded(cell):
@@ -185,6 +191,18 @@ class TestChapter:
 
     def test_has_no_todo_or_path_of_a_machine(self, chapter):
         assert not re.findall(r"TODO|FIXME|@[A-Z]+@|/home/|/tmp/|/root/", read(chapter))
+
+    def test_tags_the_cells_that_need_smollm2_and_no_other(self, chapter):
+        looks, found = NeedsSmolLM2(), []
+        for cell in cells(chapter, "code"):
+            code = ast.parse(re.sub(r"^( *)[%!].*$", r"\1pass", source(cell), flags=re.M))
+            found.append(looks.visit(code) is not code)
+        tagged = ["smollm2" in c["metadata"].get("tags", []) for c in cells(chapter, "code")]
+        assert tagged == found
+        loads = "%load_ext attnbook.without_smollm2"
+        if any(tagged):
+            hidden = [source(c) for c in cells(chapter, "code") if is_hidden(c)]
+            assert any(loads in each for each in hidden)
 
     def test_installs_on_colab_only_in_a_hidden_cell(self, chapter):
         first = cells(chapter, "code")[0]

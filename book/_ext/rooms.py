@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 from course import why_wrong
 from course.chapters import ROOT, chapters, without_comments
@@ -42,7 +43,7 @@ def fill(app, docname, source):
 
 def say_costs(app, docname, source):
     """Say what mistakes cost, on the page that asks for it."""
-    if app.env.doc2path(docname) == str(why_wrong.PATH):
+    if Path(app.env.doc2path(docname)).name == why_wrong.PATH.name:
         source[0] = why_wrong.with_costs(source[0])
         app.env.note_dependency(str(why_wrong.MEASURED))
 

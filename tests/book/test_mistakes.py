@@ -85,6 +85,7 @@ def test_each_entry_says_what_it_costs_or_why_that_is_not_known():
 FOUND = {"nats": 3.207, "text": " Paris."}
 COSTS = {
     "costly": ({"nats": 4.5, "text": " the\n`end`"}, ("+1.29 nats", "`` the\u21b5`end` ``")),
+    "spaces": ({"nats": 4.5, "text": "  "}, ("`\u2423\u2423`",)),
     "same text": ({"nats": 3.3, "text": " Paris."}, ("+0.09 nats", "the same text")),
     "leak": ({"nats": 1.2, "text": "x"}, ("\u22122.01 nats", "`x`")),
     "nothing": ({"nats": 3.204, "text": " Paris."}, ("nothing changes",)),

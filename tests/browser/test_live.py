@@ -853,7 +853,10 @@ def test_the_model_is_loaded_when_asked_and_all_has_less_than_half_a_megabyte(ch
     assert said(figure) != at_rest
     own = [answer for url, answer in loaded.items() if "live-" in url and "story" in url]
     assert len(own) == 3  # script, style, model
-    assert sum(len(answer.body()) for answer in own) <= 500_000
+    sizes = {answer.url: len(answer.body()) for answer in own}
+    assert sum(sizes.values()) <= 500_000
+    [model] = [size for url, size in sizes.items() if "data" in url]
+    assert f"{model / 1e6:.2f} MB" in at_rest
     page.close()
 
 

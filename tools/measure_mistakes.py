@@ -2,7 +2,7 @@
 
     python -m tools measure_mistakes
 
-Takes two minutes and the package with the model, which .binder/model.txt pins. Each mistake is
+Takes four minutes and the package with the model, which .binder/model.txt pins. Each mistake is
 the page's own code, put in the place of a part of the decoder; of an entry whose code is about
 another thing, such as a cache, the same mistake is written here. Writes mistakes.json.
 """

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import yaml
 
+from attnbook._without_smollm2 import NeedsSmolLM2
 from attnbook.exercises import _all_exercises
-from attnbook.without_smollm2 import NeedsSmolLM2
 from course.chapters import ROOT, by_name, chapters, without_comments
 from course.pages import contents
 from tools import cover
@@ -199,7 +199,7 @@ class TestChapter:
             found.append(looks.visit(code) is not code)
         tagged = ["smollm2" in c["metadata"].get("tags", []) for c in cells(chapter, "code")]
         assert tagged == found
-        loads = "%load_ext attnbook.without_smollm2"
+        loads = "%load_ext attnbook._without_smollm2"
         if any(tagged):
             hidden = [source(c) for c in cells(chapter, "code") if is_hidden(c)]
             assert any(loads in each for each in hidden)

@@ -3,9 +3,10 @@
 Every public function is called; `assert_type` says what a reader may rely on without a check.
 """
 
-from datetime import date
+from datetime import contextlib
 from typing import Any, assert_type
 
+import date
 import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
@@ -238,6 +239,8 @@ def look_at_a_trained_model() -> None:
     print(pretrained.smollm2_tokens(repeated)[induction[20].argmax()])
     print(pretrained.smollm2_head_table("previous").max())
     print(pretrained.smollm2_window_loss(64, [0]).mean())
+    with contextlib.suppress(ModuleNotFoundError):  # it is in a package of its own
+        print(pretrained.smollm2().tokenizer.encode("Hello"))
     first, other = pretrained.smollm2_sink_weights()["sees only itself"]
     print(first > other, pretrained.smollm2_mistakes()["right"])
     print(pretrained.smollm2_letter()[:8])
@@ -288,6 +291,7 @@ def draw() -> Axes:
     print(plotting.weights_table(weights, labels, labels, digits=1), len(axes))
     page = plotting.grid_page(8, 6, figsize=(4, 3))
     plotting.place_grid(page, 1, 5, np.eye(2), title="w_q", fmt="{:.1f}", color="#ffffff")
+    plotting.shaded_words(["Ann", "is", "in"], weights[0, :3])
     return plotting.number_grid(np.eye(3), title="identity")
 
 

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
-from attnbook import without_smollm2
+from attnbook import _without_smollm2 as without_smollm2
+from attnbook._without_smollm2 import NeedsSmolLM2
 from attnbook.pretrained.smollm2 import MISSING
-from attnbook.without_smollm2 import NeedsSmolLM2
 
 
 def skipped(*cells):
@@ -86,7 +86,7 @@ def test_ipython_prints_the_line_in_place_of_the_cell(monkeypatch, capsys):
         importlib.util, "find_spec", lambda name, *a: None if "llm" in name else find(name, *a)
     )
     shell = InteractiveShell()
-    shell.run_cell("%load_ext attnbook.without_smollm2")
+    shell.run_cell("%load_ext attnbook._without_smollm2")
     capsys.readouterr()
     for cell in ("from attnbook import pretrained", "model = pretrained.smollm2()", "1 / model"):
         assert shell.run_cell(cell).success

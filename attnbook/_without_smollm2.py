@@ -1,6 +1,6 @@
 """An extension of IPython: where SmolLM2 is not installed, the cells that need it say so.
 
-A chapter loads it in its hidden first cell, with ``%load_ext attnbook.without_smollm2``. A cell
+A chapter loads it in its hidden first cell, with ``%load_ext attnbook._without_smollm2``. A cell
 needs the model if it calls ``smollm2()``, or reads a name that such a cell would have given a
 value. In place of running it prints one line; all other cells run.
 """

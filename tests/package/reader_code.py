@@ -3,10 +3,10 @@
 Every public function is called; `assert_type` says what a reader may rely on without a check.
 """
 
-from datetime import contextlib
+import contextlib
+from datetime import date
 from typing import Any, assert_type
 
-import date
 import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray

@@ -94,7 +94,7 @@ def kv_parameters(question):
 def rank_decides(question):
     merges = [tuple(pair.split()) for pair in re.findall(r"`(\w+ \w+)`", question.text)]
     assert len(merges) == 4
-    (word,) = re.findall(r"\*(\w+)\*", question.text)
+    (word,) = re.findall(r"`(\w+)`", question.text)
     parts = list(word)
     while known := [pair for pair in itertools.pairwise(parts) if pair in merges]:
         best = min(known, key=merges.index)

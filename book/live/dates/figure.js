@@ -68,6 +68,8 @@ withData("dates", (data) => {
       block.setAttribute("aria-label", words[name]);
       return block;
     });
+    // What stays is not laid out anew.
+    const put = (element, text) => { if (element.textContent !== text) element.textContent = text; };
     const places = words.places.split("|"), percent = (share) => Math.round(100 * share);
     const digits = places.map((_, i) => {
       const digit = button(target, "digit", "", () => set({ digit: i + 1 }));
@@ -139,7 +141,7 @@ withData("dates", (data) => {
       cells.forEach(({ cell, share }, i) => {
         cell.dataset.weight = spread[i];
         cell.style.setProperty("--share", spread[i]);
-        share.textContent = spread[i] > 0.045 ? percent(spread[i]) : "";
+        put(share, spread[i] > 0.045 ? String(percent(spread[i])) : "");
         cell.setAttribute("aria-pressed", hidden.includes(i));
         cell.setAttribute("aria-label", filled(words.char, { char: chars[i] === " " ? words.space : chars[i], weight: percent(spread[i]) }));
       });
@@ -147,15 +149,15 @@ withData("dates", (data) => {
         const before = plain.answer[i], after = now.answer[i], p = now.steps[i].probabilities[now.steps[i].order[0]];
         digit.className = `digit${i === chosen ? " chosen" : ""}${i > last ? " later" : ""}${before === after ? "" : " changed"}`;
         digit.dataset.probability = p;
-        old.textContent = before === after ? "" : before;
-        to.textContent = after;
-        sure.textContent = percent(p);
+        put(old, before === after ? "" : before);
+        put(to, after);
+        put(sure, String(percent(p)));
         digit.setAttribute("aria-label", filled(words.digit, { place: places[i], digit: after, sure: percent(p) }));
       });
       bars.forEach(({ name, bar, sure }, i) => {
-        name.textContent = named(order[i]);
+        put(name, named(order[i]));
         bar.style.setProperty("--share", bar.dataset.probability = probabilities[order[i]]);
-        sure.textContent = percent(probabilities[order[i]]);
+        put(sure, String(percent(probabilities[order[i]])));
       });
       link(chosen, spread);
       return spread;

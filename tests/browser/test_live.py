@@ -497,6 +497,7 @@ def test_a_cell_of_the_mask_is_pressed_by_keyboard(open_figure):
     cell = figure.get_by_role("button", name="crane may see fish")
     assert cell.get_attribute("aria-pressed") == "false"
     cell.press("Enter")
+    said(figure)
     assert figure.locator("[name=start]").input_value() == "own"
     assert cell.get_attribute("aria-pressed") == "true"
 

@@ -10,6 +10,7 @@ written answers of one student. Prints the table of scores, and writes it to FOL
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import time
@@ -105,9 +106,14 @@ def fold(found: dict) -> tuple[list[str], list[str]]:
     return [student for student in found if student not in wrong], [f"{line}0 points each"]
 
 
+def processor_seconds() -> float:
+    """Return the time of a core that this and the ended processes below it took, not the wall's."""
+    return sum(os.times()[:4])
+
+
 def play(root: Path, submissions: list[tuple[str, str]]) -> dict:
     """Play a course in an empty folder, where students hand in assignments; return the scores."""
-    start = time.monotonic()
+    start = processor_seconds()
     shutil.rmtree(root, ignore_errors=True)
     root.mkdir(parents=True)
     shutil.copy(ROOT / "course/nbgrader_config.py", root)
@@ -130,7 +136,7 @@ def play(root: Path, submissions: list[tuple[str, str]]) -> dict:
     most_first = Counter(assignment for _, assignment in submissions).most_common()
     with ThreadPoolExecutor(2) as pool:  # each waits for a process of its own
         list(pool.map(autograde, dict(most_first)))
-    seconds = time.monotonic() - start
+    seconds = processor_seconds() - start
     grade_texts(root, "perfect", 5)
     nbgrader(root, "generate_feedback", "*", "--student=slips", "--force", phrase=PHRASE)
     nbgrader(root, "export", f"--to={root}/scores.csv", phrase=PHRASE)

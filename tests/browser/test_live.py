@@ -948,6 +948,7 @@ def test_words_are_walked_by_arrows_and_a_link_shows_the_same(open_figure):
     said(figure)
     assert figure.locator("[name=seed]").input_value() == "8"
     figure.locator(".word").nth(5).click()
+    said(figure)
     assert figure.evaluate(READ)["chosen"] == 5
     assert page.troubles == []
 

@@ -51,7 +51,7 @@ def played(chromium, address, notebook):
         page.wait_for_function(KERNEL, timeout=180_000, polling=1000)
         page.evaluate(RUN_ALL)
         with contextlib.suppress(TimeoutError):  # then a cell is found that did not run
-            page.wait_for_function(FINISHED, timeout=240_000, polling=1000)
+            page.wait_for_function(FINISHED, timeout=900_000, polling=1000)
         return page.evaluate(CELLS)
 
 

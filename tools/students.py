@@ -332,6 +332,7 @@ WRONG_STUDENTS = {
     f"wrong-{number:02}": (wrong(number), NONE) for number in range(max(map(len, WRONG.values())))
 }
 EVERYBODY = STUDENTS | ODD_STUDENTS | WRONG_STUDENTS
+NEVER_END = ("endless", "stops")  # only a limit ends what they hand in
 ODD_ASSIGNMENT = chapters()[1].assignment
 
 # In a short round each test of each assignment meets what it must take and what it must refuse,

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.course.nbgrading import BIN, PHRASE, ROOT, begin_course, nbgrader, needs_sandbox, scores
-from tools import grade_demo, students
+from tools import PATIENCE, grade_demo, students
 
 ASSIGNMENT = students.ODD_ASSIGNMENT
 CHROMIUM = next(
@@ -138,7 +138,7 @@ def formgrader(course):
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     with subprocess.Popen(command, cwd=course, env=settings, **quiet) as server:
         try:
-            deadline = time.monotonic() + 60
+            deadline = time.monotonic() + PATIENCE
             while not (found := list(course.glob("runtime/jpserver-*.json"))):
                 assert server.poll() is None
                 assert time.monotonic() < deadline
@@ -160,20 +160,36 @@ def formgrader(course):
 def chromium():
     sync_api = pytest.importorskip("playwright.sync_api", reason="make .venv/browser installs it")
     with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox"], timeout=1000 * PATIENCE
+        )
         yield browser
         browser.close()
 
 
-def opened(chromium, address, ours):
-    """Open a page; return it, and its errors and what it asked of others, if no policy stops it."""
+# When an image that we add to a loaded page has failed, those before it have, and were asked for.
+ALL_BEGUN = """() => new Promise(done => {
+    const last = new Image();
+    last.onerror = () => setTimeout(done);
+    last.src = "data:image/png,none";
+})"""
+
+
+def opened(chromium, address, ours, ready=None):
+    """Open a page; return it, and its errors and what it asked of others, if no policy stops it.
+
+    ``ready`` selects what is there when the page's own scripts have run.
+    """
     page, asked, stopped = chromium.new_page(), [], []
     page.on("pageerror", lambda error: asked.append(str(error)))
     page.on("dialog", lambda dialog: asked.append(dialog.message))
     page.on("request", lambda request: asked.append(request.url))
     page.on("requestfailed", lambda found: stopped.extend([found.url] * (found.failure == "csp")))
+    page.set_default_timeout(1000 * PATIENCE)
     page.goto(address)
-    page.wait_for_timeout(1500)
+    page.evaluate(ALL_BEGUN)
+    if ready:
+        page.wait_for_selector(ready)
     return page, [url for url in asked if not ours(url) and url not in stopped]
 
 
@@ -211,7 +227,9 @@ CELLS = ".text_cell_render, .output_subarea, .input_area"
 def test_in_formgrader_nothing_of_a_submission_runs(course, formgrader, chromium):
     before = scores(course, ASSIGNMENT)
     address = formgrader.partition("/formgrader")[0]
-    page, asked = opened(chromium, formgrader, lambda url: url.startswith((address, "data:")))
+    page, asked = opened(
+        chromium, formgrader, lambda url: url.startswith((address, "data:")), ".tabbable:focus"
+    )
     assert asked == []
     inspect(page, CELLS)
     assert page.locator("input.score").count() >= 5  # it is Formgrader's page, and works

@@ -12,7 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.course.nbgrading import BIN, PHRASE, ROOT, begin_course, nbgrader, needs_sandbox, scores
+from tests.course.nbgrading import (
+    BIN,
+    PHRASE,
+    ROOT,
+    begin_course,
+    nbgrader,
+    needs_sandbox,
+    python,
+    scores,
+)
 from tools import PATIENCE, grade_demo, students
 
 ASSIGNMENT = students.ODD_ASSIGNMENT
@@ -145,12 +154,11 @@ def formgrader(course):
                 time.sleep(0.2)
             address = json.loads(found[0].read_text())["url"]
             asks = (
-                "import sys; from nbgrader.api import Gradebook\n"
-                "with Gradebook('sqlite:///' + sys.argv[1]) as book:\n"
-                "    print(book.find_submission(sys.argv[2], 'attempts').notebooks[0].id)"
+                "from nbgrader.api import Gradebook\n"
+                "with Gradebook('sqlite:///scores.db') as book:\n"
+                f"    print(book.find_submission('{ASSIGNMENT}', 'attempts').notebooks[0].id)"
             )
-            python = [BIN / "python", "-c", asks, course / "scores.db", ASSIGNMENT]
-            name = subprocess.run(python, capture_output=True, text=True, check=True).stdout.strip()
+            name = python(course, asks).strip()
             yield f"{address}formgrader/submissions/{name}/?index=0"
         finally:
             server.terminate()

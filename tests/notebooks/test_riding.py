@@ -1,4 +1,4 @@
-"""What rides on nbval's run is seen to fail: a number, a session's cell, and nbval's own outputs."""
+"""What rides on nbval's run is seen to fail: a number that is tied, and nbval's own outputs."""
 
 import os
 import re

@@ -10,10 +10,9 @@ import json
 import numpy as np
 import pytest
 
-from course.chapters import ROOT
 from tests.book.numbers_read import REASONS, read, run
+from tests.drafts import every
 
-NOTEBOOKS = sorted((ROOT / "book").glob("*.ipynb"))
 TODO = "tie it with <!-- = expression --> or give a reason"
 
 
@@ -78,7 +77,7 @@ def differs(number, expression, names):
     )
 
 
-@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("notebook", every(lambda each: each.notebooks), ids=lambda path: path.stem)
 def test_each_number_is_computed_or_asserted_in_its_section_or_has_a_reason(notebook):
     found = list(faults(notebook))
     reasons = " or ".join(f"<!-- {each} -->" for each in REASONS)

@@ -65,8 +65,10 @@ def test_wrong_answers_are_rejected_in_every_class(name, monkeypatch):
 
 @every_task
 def test_the_bank_is_large_enough_and_two_thirds_of_its_messages_name_the_mistake(name):
-    keep(name, "a task", "right_answers", len(RIGHT.get(name, [])))
-    keep(name, "a task", "wrong_answers", len(WRONG.get(name, [])))
+    (bank,) = (each.module for each in chapters() if name in each.part("tasks").TASKS)
+    where = f"course/{bank}/task_answers.py: {name}"
+    keep(where, "a task", "right_answers", len(RIGHT.get(name, [])))
+    keep(where, "a task", "wrong_answers", len(WRONG.get(name, [])))
     named = [wrong for wrong in WRONG[name] if wrong.names_mistake]
     keep(name, "a task", "percent_named", 100 * len(named) / len(WRONG[name]))
 

@@ -93,8 +93,10 @@ def test_a_right_answer_passes_and_prints_one_line(name, answer, capsys):
 
 @every_exercise
 def test_the_bank_is_large_enough(name):
-    keep(name, "an exercise", "wrong_answers", len(WRONG.get(name, [])))
-    keep(name, "an exercise", "right_answers", len(RIGHT.get(name, [])))
+    (bank,) = (each.module for each in chapters() if name in each.checkers)
+    where = f"course/{bank}/exercise_answers.py: {name}"
+    keep(where, "an exercise", "wrong_answers", len(WRONG.get(name, [])))
+    keep(where, "an exercise", "right_answers", len(RIGHT.get(name, [])))
 
 
 def test_each_chapter_has_a_bank_for_its_exercises_and_names_of_its_own():

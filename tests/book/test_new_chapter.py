@@ -1,4 +1,4 @@
-"""What `make chapter` writes, and which names it refuses; test_made_up.py, of the course, builds it."""
+"""What `make chapter` writes and which names it refuses; a course's test_made_up.py builds it."""
 
 import shutil
 import subprocess

@@ -16,7 +16,8 @@ from myst_nb.core.read import read_myst_markdown_notebook
 from myst_parser.config.main import MdParserConfig
 
 from course.chapters import ROOT, Chapter, chapters_and_drafts
-from tools.notebooks import METADATA, execute
+from tools import notebooks
+from tools.notebooks import METADATA
 
 TEMPLATE = Path(__file__).parent / "template"
 NEXT = """\
@@ -33,7 +34,7 @@ def main(name: str = "") -> None:
         chapter = begin(name)
     except ValueError as problem:
         sys.exit(str(problem))
-    execute(chapter.notebook)  # its outputs are stored with it
+    notebooks.main(str(chapter.notebook))  # its outputs are stored with it
     written = [path.relative_to(ROOT).as_posix() for path in files(chapter).values()]
     print(NEXT.format(name=name, module=chapter.module, files=", ".join(["", *written])[2:]))
 

@@ -133,6 +133,7 @@ chapter-test: book ## test one chapter in about a minute, as make test does them
 	  $(BIN)/pytest -q -p no:doctest --nbval --nbval-cell-timeout 120 -o addopts= -o filterwarnings= book/$(CHAPTER).ipynb
 	$(call stage,chapter,each line below that begins with E says what to do) \
 	  $(BIN)/pytest -q -n $(JOBS) -rs --tb short --chapter $(CHAPTER) $(of-chapters)
+	@grep -om 1 "$(CHAPTER) is a draft.*" _build/logs/chapter.log || true
 
 notebooks: .venv/ready ## execute the chapters in place, so that their stored outputs are today's
 	$(BIN)/python -m tools notebooks

@@ -108,6 +108,8 @@ def kill_table() -> Iterator[str]:
             f"{unchecked} are exercises of a notebook without a checker: write them into the "
             "chapter's module in attnbook/exercises, or take the exercises out"
         )
+    if empty := [entry.name for entry in found if not entry.wrong]:
+        raise ValueError(f"{empty} have no wrong answers: write some into the bank in their room")
     for kind, judge in (("kill_exercises", _check), ("kill_tasks", ask)):
         listed = [entry for entry in found if entry.judge is judge]
         counts = {"wrong": sum(len(entry.wrong) for entry in listed), "count": len(listed)}

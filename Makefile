@@ -16,6 +16,9 @@ export OMP_NUM_THREADS ?= 1
 # $(call stage,name,what to do when it fails) command: one line on success, else the whole log.
 stage = @$(PYTHON) -m tools stage $(1) "$(2)"
 pytest = $(BIN)/pytest -q -n $(JOBS) --dist loadfile
+of-chapters := $(addprefix tests/,$(addprefix book/test_,book.py evidence.py imports.py \
+  instructors.py kill_table.py numbers.py quizzes.py) package/test_exercises.py \
+  $(addprefix course/test_,banks.py texts.py) $(addprefix site/test_,site.py figures.py))
 read-test := read the first failing test below; run it alone with $(BIN)/pytest PATH::NAME
 
 help: ## list the commands
@@ -114,6 +117,24 @@ canvas-grades: .venv-course/ready ## fill the scores into Canvas's gradebook (GR
 
 # Write
 
+chapter: .venv/ready ## begin a chapter: write all its files, as a draft (NAME=10-one-number)
+	@$(BIN)/python -m tools chapter "$(NAME)"
+
+page: .venv/ready ## execute a chapter, build the site, and say where its page is (CHAPTER=...)
+	@$(BIN)/python -m tools notebooks book/$(CHAPTER).ipynb
+	@$(MAKE) --no-print-directory book
+	@echo "its page:  $(SITE)/book/$(CHAPTER).html"
+
+# Chapters 8 and 9 take minutes: they train, and read SmolLM2.
+chapter-test: book ## test one chapter in about a minute, as make test does them all (CHAPTER=...)
+	$(call stage,lint,run $(BIN)/ruff check --fix . and $(BIN)/ruff format . and mend the rest) \
+	  sh -c "$(BIN)/ruff check . && $(BIN)/ruff format --check ."
+	$(call stage,outputs,below + marks what is stored and - what came out today: if today is right run make page CHAPTER=$(CHAPTER)) \
+	  $(BIN)/pytest -q -p no:doctest --nbval --nbval-cell-timeout 120 -o addopts= -o filterwarnings= book/$(CHAPTER).ipynb
+	$(call stage,chapter,each line below that begins with E says what to do) \
+	  $(BIN)/pytest -q -n $(JOBS) -rs --tb short --chapter $(CHAPTER) $(of-chapters)
+	@grep -om 1 "$(CHAPTER) is a draft.*" _build/logs/chapter.log || true
+
 notebooks: .venv/ready ## execute the chapters in place, so that their stored outputs are today's
 	$(BIN)/python -m tools notebooks
 
@@ -158,4 +179,4 @@ _build/node/ready: tools/lighthouse-package.json .venv/ready
 
 .PHONY: help book serve lab lite test lint test-package test-notebooks test-site test-oldest \
         test-browser test-lite test-decks test-course quizzes slides assignments grade-demo \
-        canvas-grades notebooks measure bench lighthouse clean
+        canvas-grades chapter page chapter-test notebooks measure bench lighthouse clean

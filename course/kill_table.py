@@ -13,7 +13,7 @@ import numpy as np
 from attnbook.exercises import WrongAnswer, _all_exercises
 from attnbook.exercises.examining import examine
 from course.bank import Wrong
-from course.chapters import Chapter, chapters
+from course.chapters import Chapter, chapters, drafts
 from course.grading import seeds
 from course.grading.judging import all_tasks, ask
 from course.words import say
@@ -96,8 +96,20 @@ def kill_table() -> Iterator[str]:
     """Yield the totals, then the entries of each chapter."""
     book = {chapter: list(entries(chapter)) for chapter in chapters()}
     found = [entry for listed in book.values() for entry in listed]
-    if sorted(entry.name for entry in found) != sorted([*_all_exercises(), *all_tasks()]):
-        raise ValueError("a notebook lacks an exercise or a task, or has one more")
+    drafted = {name for chapter in drafts() for name in chapter.checkers}
+    listed, known = {entry.name for entry in found}, {*_all_exercises(), *all_tasks()} - drafted
+    if idle := sorted(known - listed):
+        raise ValueError(
+            f"{idle} have a checker, in attnbook/exercises or in a room's tasks.py, but are no "
+            "exercise of a notebook and no task of an assignment: write them, or drop the checkers"
+        )
+    if unchecked := sorted(listed - known):
+        raise ValueError(
+            f"{unchecked} are exercises of a notebook without a checker: write them into the "
+            "chapter's module in attnbook/exercises, or take the exercises out"
+        )
+    if empty := [entry.name for entry in found if not entry.wrong]:
+        raise ValueError(f"{empty} have no wrong answers: write some into the bank in their room")
     for kind, judge in (("kill_exercises", _check), ("kill_tasks", ask)):
         listed = [entry for entry in found if entry.judge is judge]
         counts = {"wrong": sum(len(entry.wrong) for entry in listed), "count": len(listed)}

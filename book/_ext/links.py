@@ -5,7 +5,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.nodes import make_refnode
 
 import attnbook
-from course.chapters import chapters
+from course.chapters import chapters_and_drafts
 from course.words import say
 
 REFERENCES = "book/references"
@@ -19,7 +19,7 @@ class LinkNames(SphinxPostTransform):
 
     def run(self, **_):
         here = self.env.docname
-        if here not in {f"book/{each.name}" for each in chapters()}:
+        if here not in {f"book/{each.name}" for each in chapters_and_drafts()}:
             return
         objects = self.env.get_domain("py").objects
         described = {path.rpartition(".")[2]: (path, it.docname) for path, it in objects.items()}

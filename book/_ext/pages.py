@@ -84,13 +84,13 @@ close_fold = writing("</details>\n")
 
 
 def list_pages(app, exception):
-    """List the pages for crawlers."""
+    """List the pages for crawlers, but for drafts."""
     if exception or app.builder.name != "html":
         return
-    base = app.config.html_baseurl
+    base, drafts = app.config.html_baseurl, app.config.html_context.get("drafts", {})
     pages = "".join(
         f"  <url><loc>{base}{app.builder.get_target_uri(page)}</loc></url>\n"
-        for page in sorted(app.env.found_docs)
+        for page in sorted(app.env.found_docs - drafts.keys())
     )
     Path(app.outdir, "sitemap.xml").write_text(
         '<?xml version="1.0" encoding="utf-8"?>\n'

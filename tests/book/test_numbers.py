@@ -8,14 +8,12 @@ import json
 
 import pytest
 
-from course.chapters import ROOT
 from tests.book.number_faults import Result, in_notebook, result, tied, untied
 from tests.book.numbers_read import REASONS, read
+from tests.drafts import every
 
-NOTEBOOKS = sorted((ROOT / "book").glob("*.ipynb"))
 
-
-@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("notebook", every(lambda each: each.notebooks), ids=lambda path: path.stem)
 def test_each_number_is_computed_or_asserted_in_its_section_or_has_a_reason(notebook):
     # Those that are tied to an expression are compared where nbval runs it: tests/notebooks.
     faults = list(untied(notebook))

@@ -17,6 +17,7 @@ import pytest
 
 from course.chapters import ROOT, chapters
 from course.pages import MEASURED
+from course.promises import keep
 from tests.outputs import cells, outputs
 
 BOOK = ROOT / "book"
@@ -191,7 +192,7 @@ def test_every_figure_is_seen(opened):
     figures = sum("image/svg+xml" in out for out in shown)
     pictures = page.locator(".jp-OutputArea-output img, .jp-OutputArea-output svg")
     widths = pictures.evaluate_all(WIDTHS)
-    assert len(widths) == figures >= 8
+    assert len(widths) == figures
     assert all(widths)
 
 
@@ -202,7 +203,7 @@ def test_the_text_is_rendered(opened):
     for box, directive in boxes.items():
         written = len(re.findall(rf"^:::\{{(?:{directive})\}}", source, re.M))
         assert page.locator(f".myst-{box}").count() == written > 0
-    assert page.locator(".myst .katex").count() >= 20
+    keep(name, "a chapter", "formulas", page.locator(".myst .katex").count())
     assert page.locator(".myst .katex-error").count() == 0
     prose = page.locator(".myst").evaluate_all(PROSE)
     assert not re.findall(r":::|```|\{[a-z:-]+\}|\$|^\([a-z-]+\)=", "\n".join(prose), re.M)

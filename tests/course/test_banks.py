@@ -13,6 +13,7 @@ from course.chapters import chapters
 from course.grading import seeds
 from course.grading.judging import all_tasks, ask, cases_of, judge_value
 from course.grading.task import Measurement
+from course.promises import keep
 
 TASKS = all_tasks()
 BANKS = [chapter.part("task_answers").BANK for chapter in chapters()]
@@ -64,10 +65,12 @@ def test_wrong_answers_are_rejected_in_every_class(name, monkeypatch):
 
 @every_task
 def test_the_bank_is_large_enough_and_two_thirds_of_its_messages_name_the_mistake(name):
-    assert len(RIGHT[name]) >= 2
-    assert len(WRONG[name]) >= 8
+    (bank,) = (each.module for each in chapters() if name in each.part("tasks").TASKS)
+    where = f"course/{bank}/task_answers.py: {name}"
+    keep(where, "a task", "right_answers", len(RIGHT.get(name, [])))
+    keep(where, "a task", "wrong_answers", len(WRONG.get(name, [])))
     named = [wrong for wrong in WRONG[name] if wrong.names_mistake]
-    assert len(named) >= 2 / 3 * len(WRONG[name])
+    keep(name, "a task", "percent_named", 100 * len(named) / len(WRONG[name]))
 
 
 @every_task
@@ -78,7 +81,7 @@ def test_named_mistakes_have_messages_of_their_own(name):
             with pytest.raises(WrongAnswer) as caught:
                 ask(name, wrong.answer)
             messages.add(str(caught.value))
-    assert len(messages) >= len(WRONG[name]) / 2
+    keep(name, "a task", "percent_of_messages", 100 * len(messages) / len(WRONG[name]))
 
 
 @every_task

@@ -10,7 +10,7 @@ import pytest
 
 from course.chapters import ROOT, cells, chapters
 from course.words import say
-from tests.course.made_up import copy_of_the_repository, run, show_what_is_stored
+from tests.course.made_up import copy_of_the_repository, run
 from tests.course.second_language import translate, translated
 
 MACHINERY = [
@@ -34,7 +34,6 @@ def book(tmp_path_factory):
     """Return a copy of the repository in the second language, its site and its quizzes made."""
     root = copy_of_the_repository(tmp_path_factory.mktemp("scratch"))
     translate(root)
-    show_what_is_stored(root)
     run(root, "tools", "book")
     run(root, "tools", "quizzes", "_build/quizzes", environment=".venv-quiz")
     return root

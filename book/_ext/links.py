@@ -11,6 +11,8 @@ from course.chapters import chapters
 from course.words import say
 
 REFERENCES = "book/references"
+# Whose domain and ids this changes; a test compares with constraints.txt.
+WRITTEN_FOR = {"sphinxcontrib-bibtex": "2.7.0", "sphinx-exercise": "1.2.1"}
 
 
 class Cite(CiteRole):
@@ -24,15 +26,15 @@ class Cite(CiteRole):
         return super().result_nodes(document, env, node, is_ref)
 
 
-class LeaveOutIds(SphinxTransform):
-    """Take the ids of sections without a title: the bodies of exercises, all of one id."""
+class NumberBodies(SphinxTransform):
+    """Number the bodies of exercises and theorems: sections without a title, all of one id."""
 
     default_priority = 990  # after those of sphinx-exercise
 
-    def run(self, **_):
-        for section in self.document.findall(nodes.section):
-            if not isinstance(section.next_node(), nodes.title):
-                section["ids"] = []
+    def apply(self, **_):
+        bodies = [each for each in self.document.findall(nodes.section) if not has_title(each)]
+        for number, body in enumerate(bodies, 1):
+            body["ids"] = [f"{name}-{number}" for name in body["ids"]]
 
 
 class LinkNames(SphinxPostTransform):
@@ -94,13 +96,17 @@ class TellWhereCited(SphinxPostTransform):
         """Return, by the id of each place of a page, the title and anchor of its section."""
         numbers, titles = self.env.toc_secnumbers.get(page, {}), {}
         for section in self.env.get_doctree(page).findall(nodes.section):
-            if section["ids"]:  # the inner ones come after the outer
+            if has_title(section):  # the inner ones come after the outer
                 title, anchor = section.next_node(nodes.title).astext(), section["ids"][0]
                 number = ".".join(map(str, numbers.get(f"#{anchor}", ())))
                 place = f"{number} {title}".strip(), anchor
                 for node in section.findall(nodes.Element):
                     titles |= dict.fromkeys(node["ids"], place)
         return titles
+
+
+def has_title(section):
+    return isinstance(section.next_node(), nodes.title)
 
 
 def section_of(node):
@@ -113,7 +119,7 @@ def section_of(node):
 def setup(app):
     for name in ("p", "t"):
         app.add_role_to_domain("cite", name, Cite(), override=True)
-    app.add_transform(LeaveOutIds)
+    app.add_transform(NumberBodies)
     app.add_post_transform(LinkNames)
     app.add_post_transform(TellWhereCited)
     app.connect("env-updated", lambda app, env: [REFERENCES])

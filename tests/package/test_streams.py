@@ -5,7 +5,6 @@ NumPy promises what `PCG64` and `SeedSequence` give, and of the methods of a Gen
 compared here with plain arithmetic on the promised bits.
 """
 
-import numpy as np
 import pytest
 from numpy.random import PCG64, SeedSequence, default_rng
 
@@ -68,7 +67,7 @@ def test_the_first_dates_for_training_are_those_that_were_recorded():
 
 
 def test_the_parameters_before_training_are_those_that_were_recorded():
-    """No few lines give these: the ziggurat has tables. If NumPy's change, they are to be stored."""
+    """No few lines give these, since the ziggurat has tables."""
     expected = [0.1257302210933933, -0.1321048632913019, 0.6404226504432821, 0.10490011715303971]
     found = default_rng(0).standard_normal(4).tolist()
     assert found == expected, (

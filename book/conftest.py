@@ -1,7 +1,24 @@
-"""How nbval reaches the kernels of the chapters: it has no option for that."""
+"""nbval executes the notebooks here; what else is tested of them rides on that run."""
 
-import nbval.kernel
+import pytest
+from nbval.plugin import IPyNbFile
 
-from tools.notebooks import by_files
+from tests.notebooks.riding import Notebook
+from tools import PATIENCE
 
-nbval.kernel.KernelManager = by_files(nbval.kernel.KernelManager)
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path, parent):
+    """Put a notebook with all that rides on it in the place of nbval's."""
+    found = yield
+    return [
+        Notebook.from_parent(parent, path=file_path)
+        if type(each) is IPyNbFile
+        else each
+        for each in found
+    ]
+
+
+def pytest_configure(config):
+    """Wait for a cell as for all else."""
+    config.option.nbval_cell_timeout = PATIENCE

@@ -69,6 +69,12 @@ test-site: ## test the files of the built site
 test-oldest: .venv-oldest/ready ## test the package with the oldest NumPy and Matplotlib that it allows
 	.venv-oldest/bin/pytest -q -m "not pinned" attnbook tests/package
 
+test-newest: .venv-newest/ready ## test the package, and build the site, with the newest versions of what they use
+	$(call stage,newest,a new version broke this: mend it or cap it in pyproject.toml) \
+	  .venv-newest/bin/pytest -q -m "not pinned" attnbook tests/package
+	$(call stage,newest-book,a new version broke this: see its first warning below) \
+	  .venv-newest/bin/python -m tools newest
+
 ifneq ($(CHROMIUM),)
 test-lite: .venv-lite/wheels .venv/browser $(PLAYED)/ready ## play every chapter in the Python of JupyterLite, in Chromium
 	$(call stage,lite-test,read the last lines below) \
@@ -148,18 +154,31 @@ bench: .venv/ready ## compare the speed of attention, rotary positions and gener
 lighthouse: book _build/node/ready ## measure every page, or ONLY="book/index.html ...", with Lighthouse
 	@$(BIN)/python -m tools lighthouse $(ONLY)
 
+pins: .venv-pins/ready ## write constraints.txt from all requirements (UPGRADE="numpy sphinx", or all)
+	@.venv-pins/bin/python -m tools pins "$(UPGRADE)"
+
+dist: .venv-dist/ready ## build the wheel and the source distribution into dist, and check them
+	$(call stage,dist,see build or twine below) .venv-dist/bin/python -m tools dist
+
+release: .venv/ready ## commit and tag a release, and say what to push (VERSION=0.2.0)
+	@$(BIN)/python -m tools release "$(VERSION)"
+
 clean: ## delete everything that was built or installed
 	rm -rf _build .venv .venv-* build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
 
 # Environments: what each is for stands in its requirements, every version in constraints.txt.
 
-ENVIRONMENTS := $(addsuffix /ready,.venv .venv-lab .venv-lite .venv-quiz .venv-course .venv-oldest)
+ENVIRONMENTS := $(addsuffix /ready,.venv .venv-lab .venv-lite .venv-quiz .venv-course .venv-oldest .venv-newest \
+                          .venv-pins .venv-dist)
 .venv/ready: requirements.txt .binder/model.txt
 .venv-lab/ready: .binder/requirements.txt .binder/model.txt
 .venv-lite/ready: tools/lite-requirements.txt
 .venv-quiz/ready: tools/quizzes-requirements.txt
 .venv-course/ready: course/requirements.txt
 .venv-oldest/ready: tests/oldest-requirements.txt
+.venv-newest/ready: tests/newest-requirements.txt
+.venv-pins/ready: tools/pins-requirements.txt
+.venv-dist/ready: tools/dist-requirements.txt
 $(ENVIRONMENTS): constraints.txt
 	@$(PYTHON) -m tools install $(@D) $(filter-out constraints.txt,$^)
 .venv-lite/wheels: .venv-lite/ready
@@ -178,5 +197,6 @@ _build/node/ready: tools/lighthouse-package.json .venv/ready
 	$(call stage,node,see npm below; is its registry reachable?) $(BIN)/python -m tools npm $< $(@D)
 
 .PHONY: help book serve lab lite test lint test-package test-notebooks test-site test-oldest \
+        test-newest pins dist release \
         test-browser test-lite test-decks test-course quizzes slides assignments grade-demo \
         canvas-grades chapter page chapter-test notebooks measure bench lighthouse clean

@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 import zipfile
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -92,6 +93,10 @@ class TestPage:
             assert not parts.netloc, url
             if parts.scheme != "data":
                 assert (here.parent / unquote(parts.path)).resolve().is_file(), url
+
+    def test_no_two_things_have_one_id(self, name):
+        ids = Counter(tag["id"] for tag in page(name).find_all(id=True))
+        assert [each for each, count in ids.items() if count > 1] == []
 
     def test_pictures_have_alt_text(self, name):
         for image in article(name).find_all("img"):

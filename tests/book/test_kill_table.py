@@ -48,9 +48,8 @@ def test_two_thirds_of_the_messages_of_a_bank_name_the_mistake(name, judged):
     entry = ENTRIES[name]
     assert 3 * entry.named >= 2 * len(entry.wrong)
     counts = [len(entry.wrong), entry.named, len(entry.wrong) - entry.named]
-    assert re.findall(
-        r"\d+", kill.section(entry, judged[name]).split(":::")[1].splitlines()[0]
-    ) == [str(count) for count in counts]
+    summary = kill.section(entry, judged[name]).split(":::")[1].splitlines()[0]
+    assert re.findall(r"\d+", summary) == [str(count) for count in counts]
 
 
 def test_markup_outside_of_code_is_escaped_and_a_bar_within_it():

@@ -92,15 +92,15 @@ test-browser test-decks test-lite:
 	@echo "$@ SKIPPED: no Chromium found. To do: install one"; test -z "$$CI"
 endif
 
-# These take minutes each and begin first; by itself xdist begins with the files of most tests.
-long-course := $(patsubst %,tests/course/test_%.py,second_language round running made_up sandbox)
+# These take longest and begin first; by itself xdist begins with the files of most tests.
+long-course := $(patsubst %,tests/course/test_%.py,made_up round second_language sandbox told remote)
+decks := $(if $(CHROMIUM),tests/browser/decks)
 test-course: ## test what instructors use: quizzes, slides, assignments, times
 	@$(MAKE) --no-print-directory -j 3 $(addsuffix /ready,.venv .venv-course .venv-lab .venv-quiz) $(if $(CHROMIUM),.venv/browser)
 	@.venv-course/bin/python -m course.grading.sandbox || test -z "$$CI"
-	@$(MAKE) --no-print-directory quizzes slides
+	@$(MAKE) --no-print-directory -j 2 quizzes slides
 	$(call stage,course,$(read-test)) $(pytest) -n 3 --no-loadscope-reorder --durations 5 \
-	  $(long-course) $(filter-out $(long-course),$(wildcard tests/course/test_*.py))
-	@$(MAKE) --no-print-directory test-decks
+	  $(long-course) $(decks) $(filter-out $(long-course),$(wildcard tests/course/test_*.py))
 
 # Teach
 

@@ -126,14 +126,15 @@ def running() -> Iterator[str]:
     for name, (seconds, most, kept) in of_all.items():
         row = say("running_row", seconds=seconds, most=most, kept=kept)
         yield f"| []({by_name(name).label}) | {row} |"
-    name, students, cores, seconds, most = measured["class"]
+    name, students, seconds, most = measured["class"]
     kept = measured["server"] + sum(kept for _, _, kept in of_all.values())
     worst = kept - of_all[name][2] + of_all[name][1]
     yield "\n" + say(
         "in_class", server=measured["server"], chapters=len(of_all), kept=kept / 1000,
-        worst=worst / 1000, link=f"[]({by_name(name).label})", students=students, cores=cores,
-        seconds=seconds, most=most / 1000,
+        worst=worst / 1000, link=f"[]({by_name(name).label})", students=students,
+        cores=measured["machine"]["cores"], seconds=seconds, most=most / 1000,
     )  # fmt: skip
+    yield "\n" + say("measured_on", **measured["machine"])
 
 
 def mask_conventions() -> Iterator[str]:

@@ -90,12 +90,6 @@ def test_with_the_teacher_s_points_a_perfect_student_has_all_twenty(assignment, 
     assert exported == {"perfect": 20, "slips": 10}
 
 
-def test_ten_students_are_graded_in_a_quarter_of_a_minute_a_chapter(scores):
-    assert len(students.STUDENTS) == 10
-    seconds = json.loads((PLAYED / "seconds.json").read_text())  # of a core, from the release on
-    assert 1 < seconds / len(SHORT) * 10 < 15
-
-
 def test_the_class_s_phrase_is_not_in_the_environment_of_a_student_s_code(scores):
     text = graded("spies", students.ODD_ASSIGNMENT).read_text()
     assert '"[]\\n"' in text  # what it printed
@@ -166,7 +160,7 @@ def test_feedback_tells_what_was_wrong(assignment, scores):
 
 def test_an_endless_loop_is_told(scores):
     text = graded("endless", students.ODD_ASSIGNMENT).read_text()
-    assert "gave no result in 4 s" in text
+    assert f"gave no result in {grade_demo.HASTY['call_timeout']} s" in text
 
 
 def test_a_whole_round_hands_in_every_wrong_answer_everywhere_and_a_short_one_some():

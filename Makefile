@@ -44,7 +44,7 @@ lite: book .venv-lite/wheels ## build the book that runs in the browser into _bu
 
 # Side by side goes what would leave a core idle: installing, and the build beside the notebooks.
 test: ## run every test, then build the site and test that, too
-	@$(MAKE) --no-print-directory -j 3 .venv/ready $(if $(CHROMIUM),.venv/browser .venv-lab/ready .venv-lite/wheels)
+	@$(MAKE) --no-print-directory -j 3 .venv/ready .venv-lab/ready $(if $(CHROMIUM),.venv/browser .venv-lite/wheels)
 	@$(MAKE) --no-print-directory -j 2 lint test-package
 	@rm -rf _build/.doctrees $(SITE)
 	@$(MAKE) --no-print-directory -j 2 test-notebooks book
@@ -59,12 +59,14 @@ lint: .venv/ready ## check style with ruff, and types with mypy
 test-package: .venv/ready ## test the package, its docstrings and the book as files
 	$(call stage,package,$(read-test)) $(BIN)/pytest -q -n $(JOBS) attnbook tests/package tests/book
 
-test-notebooks: .venv/ready ## execute every chapter, compare its outputs, run the sessions' cells
+# nbval runs each notebook once, in the Python of readers; what else is tested of it rides on that.
+nbval := -p no:doctest --nbval -o addopts= -o filterwarnings=
+test-notebooks: .venv/ready .venv-lab/ready ## execute every chapter, compare its outputs and numbers, run the sessions' cells
 	$(call stage,notebooks,below + marks what is stored and - what came out today: if today is right run make notebooks and commit; else mend the code) \
-	  $(pytest) -p no:doctest --nbval --nbval-cell-timeout 120 -o addopts= -o filterwarnings= book tests/notebooks
+	  $(pytest) --no-loadscope-reorder $(nbval) book tests/notebooks
 
 test-site: ## test the files of the built site
-	$(call stage,site,read the first failing test below; look at the page in $(SITE)) $(BIN)/pytest -q tests/site
+	$(call stage,site,read the first failing test below; look at the page in $(SITE)) $(BIN)/pytest -q -n $(JOBS) --dist loadgroup tests/site
 
 test-oldest: .venv-oldest/ready ## test the package with the oldest NumPy and Matplotlib that it allows
 	.venv-oldest/bin/pytest -q -m "not pinned" attnbook tests/package
@@ -136,7 +138,7 @@ chapter-test: book ## test one chapter in about a minute, as make test does them
 	$(call stage,lint,run $(BIN)/ruff check --fix . and $(BIN)/ruff format . and mend the rest) \
 	  sh -c "$(BIN)/ruff check . && $(BIN)/ruff format --check ."
 	$(call stage,outputs,below + marks what is stored and - what came out today: if today is right run make page CHAPTER=$(CHAPTER)) \
-	  $(BIN)/pytest -q -p no:doctest --nbval --nbval-cell-timeout 120 -o addopts= -o filterwarnings= book/$(CHAPTER).ipynb
+	  $(BIN)/pytest -q $(nbval) book/$(CHAPTER).ipynb
 	$(call stage,chapter,each line below that begins with E says what to do) \
 	  $(BIN)/pytest -q -n $(JOBS) -rs --tb short --chapter $(CHAPTER) $(of-chapters)
 	@grep -om 1 "$(CHAPTER) is a draft.*" _build/logs/chapter.log || true

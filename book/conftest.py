@@ -23,7 +23,7 @@ def pytest_collect_file(file_path, parent):
 
 
 def pytest_collection_modifyitems(items):
-    """Begin with the notebook that takes longest: no process is to end long last."""
+    """Begin with the notebook that takes longest, so that none ends long last."""
     chapters = json.loads(MEASURED.read_text("utf-8"))["chapters"]
     seconds = {name: measured[0] for name, measured in chapters.items()}
     items.sort(key=lambda item: -seconds.get(item.path.stem, 0))

@@ -40,11 +40,12 @@ MEASURE = """async () => {
 
 
 @pytest.mark.parametrize("name", CHAPTERS)
-def test_a_chapter_is_read_in_about_half_an_hour(chromium, address, name):
-    page = chromium.new_page(viewport={"width": 1280, "height": 800})
+def test_a_chapter_is_read_in_about_half_an_hour(one_page, address, name):
+    page = one_page
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.emulate_media(media="screen")
     page.goto(f"{address}/{name}.html", wait_until="load")
     found = page.evaluate(MEASURE)
-    page.close()
     assert found["height"] <= 22_000
     assert found["code"] <= 0.20
     assert 3_000 <= found["words"] <= 4_000

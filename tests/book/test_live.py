@@ -354,3 +354,19 @@ def wrong(words, questions):
     words = list(words)
     words[questions[-1].position] = "he"
     return words
+
+
+NUMBERS = "test_its_numbers_are_attnbooks"
+
+
+@pytest.mark.parametrize(
+    "name", sorted(path.name for path in (ROOT / "book/live").iterdir() if path.is_dir())
+)
+def test_every_figure_has_a_test_of_its_numbers(name):
+    path = ROOT / f"tests/browser/live/test_{name}.py"
+    written = path.read_text(encoding="utf-8") if path.is_file() else ""
+    assert f"def {NUMBERS}(" in written, (
+        f"book/live/{name} is a figure whose numbers nobody compares: write {NUMBERS} in"
+        f" {path.relative_to(ROOT)}, which sets its controls to 200 random settings (`tried`) and"
+        " compares what is drawn with what attnbook computes; test_clock.py beside it is short"
+    )

@@ -134,9 +134,7 @@ page: .venv/ready ## execute a chapter, build the site, and say where its page i
 	@echo "its page:  $(SITE)/book/$(CHAPTER).html"
 
 # Chapters 8 and 9 take minutes: they train, and read SmolLM2.
-chapter-test: book ## test one chapter in about a minute, as make test does them all (CHAPTER=...)
-	$(call stage,lint,run $(BIN)/ruff check --fix . and $(BIN)/ruff format . and mend the rest) \
-	  sh -c "$(BIN)/ruff check . && $(BIN)/ruff format --check ."
+chapter-test: lint book ## test one chapter in about a minute, as make test does them all (CHAPTER=...)
 	$(call stage,outputs,below + marks what is stored and - what came out today: if today is right run make page CHAPTER=$(CHAPTER)) \
 	  $(BIN)/pytest -q $(nbval) book/$(CHAPTER).ipynb
 	$(call stage,chapter,each line below that begins with E says what to do) \

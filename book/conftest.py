@@ -1,4 +1,4 @@
-"""nbval executes the notebooks here; what else is tested rides on that run."""
+"""nbval executes the notebooks; what else is tested of them rides on that run."""
 
 import json
 

@@ -72,7 +72,7 @@ def test_nothing_is_cut_or_small_and_axe_finds_nothing(shown):
         """e => Math.min(...[...e.querySelectorAll("button, input:not([type=hidden]), select")]
         .map((i) => i.getBoundingClientRect()).flatMap((box) => [box.height, box.width]))"""
     )
-    keep(name, "a live figure", "target", smallest)
+    keep(figure.get_attribute("data-live"), "a live figure", "target", smallest)
     page.evaluate(AXE)
     found = page.evaluate(
         "async (where) => (await axe.run(where, {resultTypes: ['violations']})).violations",

@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.browser.live.figures import (
 from course.promises import keep
+from tests.browser.live.figures import (
     LIVE,
     NAMES,
     SITE,

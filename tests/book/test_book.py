@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 import yaml
 
-import attnbook
 from attnbook._without_smollm2 import NeedsSmolLM2
 from attnbook.exercises import _all_exercises
 from course.chapters import ROOT, by_name, chapters, without_comments
 from course.pages import contents
-from tools import cover, release
+from tools import cover
 
 EXERCISES = _all_exercises()
 BOOK = ROOT / "book"
@@ -210,7 +209,6 @@ class TestChapter:
         assert "remove-cell" in first["metadata"]["tags"]
         assert '"google.colab" in sys.modules' in source(first)
         assert f"git+{URL}" in source(first)
-        assert release.pointed(read(chapter), attnbook.__version__) == read(chapter)
 
 
 def test_the_link_for_a_class_pulls_this_repository_and_opens_a_chapter():

@@ -37,7 +37,7 @@ def sources() -> list[str]:
 def written_for() -> dict[tuple[str, str], str]:
     """Return, of code that reaches into a package, by its path and that package, the version."""
     found = {}
-    for folder in ("book/_ext", "book/_theme", "course/grading", "tools"):
+    for folder in ("book/_ext", "book/_theme", "course/grading", "tests/notebooks", "tools"):
         for path in sorted((ROOT / folder).rglob("*.py")):
             for node in ast.parse(path.read_text(encoding="utf-8")).body:
                 if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "WRITTEN_FOR":
@@ -66,6 +66,7 @@ def main(upgrade: str = "") -> None:
             copy.write_text(without_options((ROOT / name).read_text(encoding="utf-8"), raised))
         uv = [Path(sys.executable).with_name("uv"), "pip", "compile", "-q", "--no-config"]
         every = ["--universal", "--python-version", ".".join(map(str, OLDEST))]
+        every += ["--fork-strategy", "fewest"]  # one for all Pythons
         told = ["--custom-compile-command", "make pins", "-o", CONSTRAINTS]
         command = [*uv, *every, *told, *options, *sources(), PACKAGE]
         if subprocess.run(command, cwd=folder).returncode:

@@ -218,6 +218,24 @@ def test_each_source_says_in_which_sections_it_is_cited():
         assert entry.select(".cited-in a"), entry.get_text()
 
 
+def test_the_sections_that_a_source_names_cite_it():
+    folder = SITE / "book"
+    for entry in page("book/references").select(".citation"):
+        for link in entry.select(".cited-in a"):
+            name, _, anchor = link["href"].partition("#")
+            back = f"a[href$='references.html#{entry['id']}']"
+            section = soup(folder / name).find(id=anchor)
+            assert section.select(back), (entry.get_text(), link["href"])
+
+
+def test_a_page_says_which_version_it_shows():
+    import attnbook
+
+    for name in PAGES:
+        (shown,) = page(name).select("footer a.version")
+        assert shown.get_text() == f"Version {attnbook.__version__}"
+
+
 def test_a_section_leads_to_the_functions_it_names():
     import attnbook
 

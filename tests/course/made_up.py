@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from course import verdicts
 from course.chapters import ROOT, Chapter, chapters
 
 SLUG, TITLE = "made-up", "Make a chapter up"
@@ -23,6 +24,9 @@ def copy_of_the_repository(target: Path) -> Path:
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, target / name)
     subprocess.run(["git", "init", "-q"], cwd=target, check=True)
+    verdicts.judged()
+    kept = verdicts.place(chapters()[0], verdicts.TASKS).parent
+    shutil.copytree(kept, target / kept.relative_to(ROOT))  # what is the same is judged once
     return target
 
 
@@ -37,14 +41,6 @@ def run(root: Path, *module: str | Path, environment: str = ".venv") -> str:
     done = subprocess.run(command, cwd=root, env=settings, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
     return done.stdout
-
-
-def show_what_is_stored(root: Path) -> None:
-    """Let a build of a copy execute no notebook."""
-    settings = root / "_config.yml"
-    text = settings.read_text(encoding="utf-8")
-    assert "execute_notebooks: cache" in text
-    settings.write_text(text.replace("execute_notebooks: cache", 'execute_notebooks: "off"'))
 
 
 def renamed(text: str, like: Chapter, new: Chapter) -> str:

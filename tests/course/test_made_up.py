@@ -10,13 +10,7 @@ import pytest
 
 from course.chapters import ROOT, chapters
 from course.words import say
-from tests.course.made_up import (
-    TITLE,
-    add_chapter,
-    copy_of_the_repository,
-    run,
-    show_what_is_stored,
-)
+from tests.course.made_up import TITLE, add_chapter, copy_of_the_repository, run
 
 # What `make measure` does, for the new chapter alone.
 MEASURE = """
@@ -46,7 +40,6 @@ def new(tmp_path_factory):
     """Return the new chapter, of a copy of the repository in which its page is executed."""
     chapter = add_chapter(copy_of_the_repository(tmp_path_factory.mktemp("scratch")))
     run(chapter.root, "tools", "notebooks", chapter.notebook)
-    show_what_is_stored(chapter.root)  # the other chapters are executed elsewhere
     run(chapter.root, "-c", MEASURE, environment=".venv-lab")
     run(chapter.root, "tools", "book")
     return chapter

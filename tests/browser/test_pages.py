@@ -86,8 +86,9 @@ SAMPLE = """() => {
 }"""
 HIDE = """() => document.querySelectorAll("article :not(.katex *)").forEach((e) => {
   if (e.closest("[data-sample]") || e.querySelector("[data-sample]")) return;
-  if (e.closest("pre")) e.remove();
-  else e.style.setProperty("display", "none", "important");
+  if (!e.closest("pre") && e.closest("table, ol, ul, dl"))
+    e.style.setProperty("display", "none", "important");
+  else e.remove();
 })"""
 OF_COLOURS = ["color-contrast", "link-in-text-block"]
 AXE_COLOURS = f"""async () => (await axe.run(

@@ -55,7 +55,8 @@ def played(chromium, address, notebook):
         ran = 0
         with contextlib.suppress(TimeoutError):  # then a cell is found that did not run
             while not page.evaluate(FINISHED):  # a chapter may take long, a cell may not
-                page.wait_for_function(f"(n) => ({RAN})() > n", arg=ran, polling=1000)
+                more = f"(ran) => ({FINISHED})() || ({RAN})() > ran"
+                page.wait_for_function(more, arg=ran, polling=1000)
                 ran = page.evaluate(RAN)
         return page.evaluate(CELLS)
 

@@ -47,10 +47,10 @@ def shown(request, chromium, address, one_page):
         assert not figure.evaluate("e => e.matches('.ready')")
         for route in held:
             route.continue_()
+        page.unroute(SCRIPT)
         said(figure)
         heights.append(figure.bounding_box()["height"])
         yield page, figure, heights
-        page.unroute(SCRIPT)
 
 
 @pytest.mark.parametrize("shown", PLACES, indirect=True, ids=str)

@@ -64,7 +64,21 @@ class Chapter:
     @cached_property
     def about(self) -> dict[str, Any]:
         """What its `chapter.toml` says."""
-        return tomllib.loads((self.room / "chapter.toml").read_text(encoding="utf-8"))
+        path = self.room / "chapter.toml"
+        if not path.is_file():
+            raise FileNotFoundError(
+                f"_toc.yml lists book/{self.name}, but there is no {path.relative_to(self.root)}: "
+                f"take the line out of _toc.yml, then run make chapter NAME={self.name}"
+            )
+        try:
+            return tomllib.loads(path.read_text(encoding="utf-8"))
+        except tomllib.TOMLDecodeError as error:
+            raise ValueError(f"{path}: not TOML, mend it: {error}") from None
+
+    @property
+    def draft(self) -> bool:
+        """Whether it is only begun: it is built, but left out of the course and of promises."""
+        return bool(self.about.get("draft"))
 
     @cached_property
     def prose(self) -> str:
@@ -105,9 +119,25 @@ class Chapter:
         """Return a module of its room."""
         return importlib.import_module(f"{__package__}.{self.module}.{name}")
 
+    @property
+    def checkers(self) -> dict[str, Any]:
+        """The checkers of its exercises, by name."""
+        checkers = importlib.import_module(f"attnbook.exercises.{self.module}").EXERCISES
+        return dict(checkers)
+
 
 def chapters(root: Path = ROOT) -> list[Chapter]:
-    """Return the chapters: what `_toc.yml` lists in its numbered part."""
+    """Return the chapters of the course, which drafts are not."""
+    return [chapter for chapter in chapters_and_drafts(root) if not chapter.draft]
+
+
+def drafts(root: Path = ROOT) -> list[Chapter]:
+    """Return the chapters that are only begun."""
+    return [chapter for chapter in chapters_and_drafts(root) if chapter.draft]
+
+
+def chapters_and_drafts(root: Path = ROOT) -> list[Chapter]:
+    """Return what `_toc.yml` lists in its numbered part."""
     toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
     (files,) = [part["chapters"] for part in toc["parts"] if part.get("numbered")]
     names = [entry["file"].removeprefix("book/") for entry in files]
@@ -115,8 +145,8 @@ def chapters(root: Path = ROOT) -> list[Chapter]:
 
 
 def by_name(name: str) -> Chapter:
-    """Return the chapter whose page has a name; raise KeyError if there is none."""
-    return {chapter.name: chapter for chapter in chapters()}[name]
+    """Return the chapter, or draft, whose page has a name; raise KeyError if there is none."""
+    return {chapter.name: chapter for chapter in chapters_and_drafts()}[name]
 
 
 def by_id(found: list[tuple[str, Any]], where: object) -> dict[str, Any]:

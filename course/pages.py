@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +14,29 @@ import yaml
 from course import quiz
 from course.chapters import ROOT, Chapter, by_name, chapters
 from course.kill_table import kill_table
-from course.words import say
+from course.words import counted, say
 
 MEASURED = ROOT / "course/measured.json"  # written by `make measure`
 MASKS = ROOT / "attnbook/data/mask_conventions.json"  # by tests/package/golden/make_golden.py
 ASKED = re.compile(r"\{question\}`([\w-]+)`")  # in the plan of a session
 
 
+@cache
+def repository() -> dict[str, str]:
+    """Return the address and the branch of the repository."""
+    settings = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    return settings["repository"]
+
+
 def public_address(path: Path) -> str:
     """Return where a file of the repository is shown to all."""
-    settings = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["repository"]
     place = path.relative_to(ROOT).as_posix()
-    return f"{settings['url']}/blob/{settings['branch']}/{place}"
+    return f"{repository()['url']}/blob/{repository()['branch']}/{place}"
+
+
+def lead() -> Iterator[str]:
+    """Say what the book is, and how many chapters it has."""
+    yield say("lead", count=counted(len(chapters())).capitalize())
 
 
 def contents() -> Iterator[str]:
@@ -72,8 +84,11 @@ def tested(chapter: Chapter) -> dict[str, dict[str, Any]]:
             raise ValueError(f"{where}: nothing tests {objective['can']!r}, name what does")
     for kind, found in there.items():
         listed = {each for objective in promised for each in objective[kind]}
-        if wrong := (listed - set(found)) or (set(found) - listed):
-            raise ValueError(f"{where}: mend or add {sorted(wrong)}: {kind} are {', '.join(found)}")
+        if unknown := sorted(listed - set(found)):
+            known = f"name some of {', '.join(found)}" if found else "there are none: write them"
+            raise ValueError(f"{where}: no {kind} are called {unknown}, {known}")
+        if idle := sorted(set(found) - listed):
+            raise ValueError(f"{where}: no objective lists the {kind} {idle}, add them to one")
     return there
 
 
@@ -154,5 +169,15 @@ def without_keys(row: dict[str, Any], recorded: list[dict[str, Any]]) -> str:
 
 PARTS: dict[str, Callable[[], Iterator[str]]] = {
     part.__name__: part
-    for part in (contents, mask_conventions, plan, objectives, sessions, tasks, running, kill_table)
+    for part in (
+        lead,
+        contents,
+        mask_conventions,
+        plan,
+        objectives,
+        sessions,
+        tasks,
+        running,
+        kill_table,
+    )
 }

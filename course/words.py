@@ -11,3 +11,9 @@ def say(key: str, **fields: object) -> str:
     if key not in WORDS:
         raise KeyError(f"course/words.toml has no {key!r}: write it there")
     return WORDS[key].strip().format(**fields)
+
+
+def counted(number: int) -> str:
+    """Return a whole number as a text has it: in a word, if there is one of its own."""
+    words = ["", *WORDS["units"].split(), *WORDS["teens"].split()]
+    return words[number] if 0 < number < len(words) else str(number)

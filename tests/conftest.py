@@ -1,6 +1,9 @@
 """Settings shared by all tests."""
 
+import pytest
 from hypothesis import settings
+
+from course.chapters import Chapter, by_name
 
 # The same examples on every run, so a red test is red for everybody.
 settings.register_profile(
@@ -10,3 +13,33 @@ settings.load_profile("attnbook")
 
 # Run by hand, with PyTorch, which no test needs.
 collect_ignore = ["package/golden/make_smollm2.py", "package/golden/make_storyteller.py"]
+
+
+def pytest_addoption(parser):
+    """Let `make chapter-test` ask for the tests of one chapter."""
+    parser.addoption("--chapter", help="leave out what is tested of other chapters only")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Keep the tests of one chapter, and those without parameters, which see the whole book."""
+    if name := config.getoption("chapter", default=None):
+        here = names_of(by_name(name))
+        other = [each for each in items if hasattr(each, "callspec") and not here & called(each)]
+        config.hook.pytest_deselected(items=other)
+        items[:] = [each for each in items if each not in set(other)]
+
+
+def names_of(chapter: Chapter) -> set[str]:
+    """Return all that tests call a chapter and its parts by."""
+    pages = [path.stem for path in chapter.notebooks]
+    modules = [f"course.{chapter.module}.{path.stem}" for path in chapter.room.glob("*.py")]
+    modules.append(f"attnbook.exercises.{chapter.module}")
+    banks = [chapter.part(each).BANK for each in ("exercise_answers", "task_answers")]
+    names = {name for bank in banks for name in (*bank.right, *bank.wrong)}
+    return names.union(pages, [f"book/{page}" for page in pages], modules, chapter.checkers)
+
+
+def called(item: pytest.Item) -> set[str]:
+    """Return the names that a test has as parameters: of chapters, notebooks, exercises."""
+    found = item.callspec.params.values()
+    return {str(getattr(each, "stem", getattr(each, "name", each))) for each in found}

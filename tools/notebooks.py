@@ -1,9 +1,15 @@
 """Execute notebooks in place, keeping nothing in them that changes from run to run."""
 
+import ast
+import functools
+import hashlib
+import json
 import os
+import re
 import shutil
 import tempfile
 import weakref
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +17,10 @@ import nbformat
 from jupyter_client import AsyncKernelManager, KernelManager
 from nbclient import NotebookClient
 
-from course.chapters import chapters
+from course.chapters import ROOT, cells, chapters
+from tools import PATIENCE
+
+EXECUTED = ROOT / "book/executed.json"  # when each notebook was executed, and with what
 
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -49,7 +58,7 @@ def client_of(path: Path, **options: Any) -> NotebookClient:
 
 def execute(path: Path) -> None:
     """Execute one notebook and write it as the repository keeps it."""
-    client = client_of(path, timeout=120, record_timing=False, coalesce_streams=True)
+    client = client_of(path, timeout=PATIENCE, record_timing=False, coalesce_streams=True)
     notebook = client.execute()
     notebook.metadata = nbformat.from_dict(METADATA)
     for number, cell in enumerate(notebook.cells):
@@ -59,11 +68,73 @@ def execute(path: Path) -> None:
             if output.output_type == "error":
                 output.traceback = output.traceback[-1:]
     nbformat.write(notebook, path)
-    print(f"executed {path}")
+    print(f"executed {path.relative_to(ROOT)}")
+
+
+def made_of(path: Path) -> str:
+    """Return a digest of what decides a notebook's outputs: its code, the package, the pins.
+
+    Comments and docstrings decide nothing, nor do the checkers of another chapter.
+    """
+    parts = [cell["source"] for cell in cells(path, "code")]
+    for file in sorted((ROOT / "attnbook").rglob("*")):
+        name = file.relative_to(ROOT).as_posix()
+        of_chapter = re.match(r"attnbook/exercises/ch(\d\d)_", name)
+        if of_chapter and not path.name.startswith(of_chapter[1]):
+            continue
+        if file.suffix == ".py":
+            parts += [name, code_of(file)]
+        elif file.is_file() and file.suffix != ".pyc" and file.name != "py.typed":
+            parts += [name, digest_of(file)]
+    pins = (ROOT / "constraints.txt").read_text(encoding="utf-8")
+    parts += re.findall(r"^(?:numpy|matplotlib)==.*$", pins, re.M)
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+
+@functools.cache
+def digest_of(file: Path) -> str:
+    """Return a digest of a file's bytes."""
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+@functools.cache
+def code_of(file: Path) -> str:
+    """Return a module's lines but for docstrings, comments and the version."""
+    text = file.read_text(encoding="utf-8")
+    lines = dict(enumerate(text.splitlines(), 1))
+    for node in ast.walk(ast.parse(text)):
+        documented = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        if documented and ast.get_docstring(node) is not None:
+            first, last = node.body[0].lineno, node.body[0].end_lineno
+            for number in range(first, last + 1):
+                del lines[number]
+    return "\n".join(
+        line for line in lines.values() if not re.match(r"\s*(#|$)|__version__ = ", line)
+    )
+
+
+def record(path: Path) -> None:
+    """Keep that a notebook was executed today, unless it was already, with the same."""
+    kept = json.loads(EXECUTED.read_text(encoding="utf-8")) if EXECUTED.exists() else {}
+    now = made_of(path)
+    if kept.get(path.stem, {}).get("of") != now:
+        kept[path.stem] = {"of": now, "on": date.today().isoformat()}
+        text = json.dumps(kept, indent=1, sort_keys=True)
+        EXECUTED.write_text(f"{text}\n", encoding="utf-8")
+
+
+def old_outputs() -> dict[str, str]:
+    """Return the notebooks whose stored outputs are of other code, each with their day."""
+    kept = json.loads(EXECUTED.read_text(encoding="utf-8")) if EXECUTED.exists() else {}
+    paths = [path for chapter in chapters() for path in chapter.notebooks]
+    unknown = {"of": "", "on": "an unknown day"}
+    about = {path: kept.get(path.stem, unknown) for path in paths}
+    return {path.stem: each["on"] for path, each in about.items() if each["of"] != made_of(path)}
 
 
 def main(*paths: str) -> None:
     """Execute the named notebooks, or all."""
     every = [path for chapter in chapters() for path in chapter.notebooks]
-    for path in map(Path, paths) if paths else every:
+    for path in [Path(each).resolve() for each in paths] if paths else every:
         execute(path)
+        record(path)

@@ -9,6 +9,9 @@ from quiz import quiz_choice, writing
 from sphinx.writers.html5 import HTML5Translator
 from sphinx_exercise.nodes import solution_node
 
+# Whose HTML and nodes this writes in another form; a test compares with constraints.txt.
+WRITTEN_FOR = {"sphinx": "7.4.7", "sphinx-exercise": "1.2.1"}
+
 
 def is_fold(node):
     """Tell whether a node can be folded. A box can if its class is *dropdown*."""
@@ -84,13 +87,13 @@ close_fold = writing("</details>\n")
 
 
 def list_pages(app, exception):
-    """List the pages for crawlers."""
+    """List the pages for crawlers, but for drafts."""
     if exception or app.builder.name != "html":
         return
-    base = app.config.html_baseurl
+    base, drafts = app.config.html_baseurl, app.config.html_context.get("drafts", {})
     pages = "".join(
         f"  <url><loc>{base}{app.builder.get_target_uri(page)}</loc></url>\n"
-        for page in sorted(app.env.found_docs)
+        for page in sorted(app.env.found_docs - drafts.keys())
     )
     Path(app.outdir, "sitemap.xml").write_text(
         '<?xml version="1.0" encoding="utf-8"?>\n'

@@ -5,21 +5,26 @@ import re
 from pathlib import Path
 
 from course import why_wrong
-from course.chapters import ROOT, chapters, without_comments
+from course.chapters import ROOT, chapters_and_drafts, without_comments
 from course.pages import MASKS, MEASURED, PARTS
+from course.words import say
 
 PLACE = re.compile(r"^```\{rooms\} (\w+)\n```$", re.M)
 
 
 def describe(app, config):
-    """Give search engines the description of each chapter."""
+    """Give search engines the description of each chapter; mark the drafts."""
+    every = {f"book/{each.name}": each for each in chapters_and_drafts()}
     described = config.html_context.setdefault("descriptions", {})
-    described |= {f"book/{each.name}": each.about["description"] for each in chapters()}
+    described |= {page: each.about["description"] for page, each in every.items()}
+    if drafts := [page for page, each in every.items() if each.draft]:
+        about = {"title": say("draft"), "means": say("draft_means")}
+        config.html_context["drafts"] = dict.fromkeys(drafts, about)
 
 
 def drop_comments(app, docname, source):
     """Leave out the comments of the text, captions, alt texts and headlines."""
-    if not app.env.doc2path(docname).endswith(".ipynb"):
+    if Path(app.env.doc2path(docname)).suffix != ".ipynb":
         source[0] = without_comments(source[0])
         return
     notebook = json.loads(source[0])
@@ -35,7 +40,8 @@ def fill(app, docname, source):
     if not PLACE.search(source[0]):
         return
     source[0] = PLACE.sub(lambda found: "\n".join(PARTS[found[1]]()), source[0])
-    rooms = [path for each in chapters() for path in (each.notebook, *each.room.glob("*.*"))]
+    every = chapters_and_drafts()  # a draft may have become a chapter
+    rooms = [path for each in every for path in (each.notebook, *each.room.glob("*.*"))]
     checkers = (ROOT / "attnbook/exercises").glob("*.*")
     for path in [ROOT / "_toc.yml", MASKS, MEASURED, *rooms, *checkers]:
         app.env.note_dependency(str(path))

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import io
 import json
 import re
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import matplotlib.pyplot as plt
-import numpy as np
 import yaml
 from markdown_it.token import Token
 from myst_parser.config.main import MdParserConfig
@@ -199,6 +195,12 @@ class Section:
     passages: list[Passage] = field(default_factory=list)
     cells: list[dict[str, Any]] = field(default_factory=list)
 
+    @property
+    def ties(self) -> list[str]:
+        """Return the expressions that its numbers are tied to."""
+        ties = [tie for each in self.passages for n in each.numbers() for tie in n.ties]
+        return list(dict.fromkeys(tie[1:].strip() for tie in ties if tie.startswith("=")))
+
     @cached_property
     def printed(self) -> set[float]:
         """Return the numbers that its cells print."""
@@ -321,23 +323,3 @@ def passage(tokens: list[Token], place: str) -> Passage:
 
 def inside(comment: str) -> str:
     return " ".join(comment.strip().removeprefix("<!--").removesuffix("-->").split())
-
-
-def run(sections: list[Section]) -> Iterator[dict[str, Any]]:
-    """Execute the cells of one section after the other; yield the names after each."""
-    names: dict[str, Any] = {"__name__": "__main__"}
-    with (
-        plt.rc_context(), np.printoptions(), warnings.catch_warnings(),
-        contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()),
-    ):  # fmt: skip
-        warnings.simplefilter("ignore")
-        plt.switch_backend("agg")
-        for section in sections:
-            for cell in section.cells:
-                try:
-                    exec(compile(tree(cell["source"]), cell.get("id", "cell"), "exec"), names)
-                except Exception:
-                    if "raises-exception" not in cell["metadata"].get("tags", []):
-                        raise
-                plt.close("all")
-            yield names

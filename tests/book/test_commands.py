@@ -25,7 +25,8 @@ def blocks(name, language):
 
 def commands():
     """Yield each call of make that a page gives, in a block or within a sentence."""
-    for name in [*PAGES, ".github/workflows/test.yml"]:
+    workflows = [f".github/workflows/{name}.yml" for name in ("test", "newest", "release")]
+    for name in [*PAGES, *workflows]:
         found = [line for block in blocks(name, "bash") for line in block.splitlines()]
         found += re.findall(r"`(make [^`]+)`", read(name))
         found += re.findall(r"^ *- run: (make .+)$", read(name), re.M)
@@ -49,7 +50,8 @@ def test_a_command_for_make_is_one_that_it_knows(command):
         known = re.search(rf"^{target}:.* ## ", MAKEFILE, re.M)
         assert known, f"make help knows no {target}: mend the page, or the Makefile"
     for name in (word.removeprefix("CHAPTER=") for word in words if word.startswith("CHAPTER=")):
-        assert (ROOT / f"book/{name}.ipynb").is_file(), f"there is no chapter {name}"
+        begun = f"make chapter NAME={name}" in read("CONTRIBUTING.md")
+        assert begun or (ROOT / f"book/{name}.ipynb").is_file(), f"there is no chapter {name}"
     asked = subprocess.run(["make", "-n", *words[1:]], cwd=ROOT, capture_output=True, text=True)
     assert asked.returncode == 0, asked.stderr
 
@@ -89,7 +91,7 @@ def test_the_files_that_a_page_names_are_there():
         for path in re.findall(
             r"`((?:attnbook|book|course|tools|tests|scripts)/[\w./-]+)`", read(name)
         ):
-            if not re.search("NN|STUDENT|NAME", path):
+            if not re.search("NN|STUDENT|NAME|one_number", path):
                 assert (ROOT / path).exists() or is_made(path), (name, path)
     for name in ["README.md", "CONTRIBUTING.md", "course/README.md"]:
         for link in re.findall(r"\]\((?!http|#)([^)#]+)", read(name)):

@@ -6,10 +6,11 @@ import json
 
 import pytest
 
-from course.chapters import ROOT, without_comments
+from course.chapters import chapters, without_comments
 from course.checks import checks, is_vacuous, names, tree
+from tests.drafts import every
 
-NOTEBOOKS = sorted((ROOT / "book").glob("*.ipynb"))
+NOTEBOOKS = [path for chapter in chapters() for path in chapter.notebooks]
 FRAME = {"fig", "ax", "axes"}  # names that any figure has
 
 
@@ -103,7 +104,7 @@ FAULTS = [vacuous_checks, unproved_figures, unproved_folds]
 
 
 @pytest.mark.parametrize("faults", FAULTS, ids=lambda faults: faults.__name__)
-@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("notebook", every(lambda each: each.notebooks), ids=lambda path: path.stem)
 def test_what_is_shown_is_proved(notebook, faults):
     if found := list(faults(read(notebook))):
         pytest.fail("\n".join(found), pytrace=False)

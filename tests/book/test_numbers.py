@@ -1,90 +1,26 @@
-"""Every number in the text of a chapter is what a cell of its section computes, prints or asserts.
+"""Every number in the text of a chapter is what a cell of its section prints, writes or asserts.
 
-Or it carries a reason, in a comment right behind it: `1964<!-- citation -->`.
+Or it is tied to an expression, and compared where nbval runs the notebook (tests/notebooks), or it
+carries a reason, in a comment right behind it: `1964<!-- citation -->`.
 """
 
-import ast
-import contextlib
 import json
 
-import numpy as np
 import pytest
 
-from course.chapters import ROOT
-from tests.book.numbers_read import REASONS, read, run
-
-NOTEBOOKS = sorted((ROOT / "book").glob("*.ipynb"))
-TODO = "tie it with <!-- = expression --> or give a reason"
+from tests.book.number_faults import Result, in_notebook, result, tied, untied
+from tests.book.numbers_read import REASONS, read
+from tests.drafts import every
 
 
-def faults(path):
-    """Yield a line for each number that nothing shows, with what to do."""
-    sections = read(path)
-    numbers = [[n for p in each.passages for n in p.numbers()] for each in sections]
-    used = [any(tie[:1] == "=" for n in found for tie in n.ties) for found in numbers]
-    last = max((i for i, each in enumerate(used) if each), default=-1)
-    with contextlib.closing(run(sections[: last + 1])) as spaces:
-        for section in sections:
-            names = next(spaces, {})
-            for passage in section.passages:
-                where = f"{path.stem}, section {section.title!r}, {passage.place}"
-                for loose in passage.loose():
-                    yield f"{where}: <!-- {loose} --> stands behind no number, put it there"
-                for number in passage.numbers():
-                    if wrong := fault(number, section, names):
-                        yield f'{where}: "{number.around}": {number.written} {wrong}'
-
-
-def fault(number, section, names):
-    """Return what is wrong with a number, if anything is."""
-    for tie in number.ties:
-        if tie in REASONS:
-            return ""
-        if tie.startswith("="):
-            return differs(number, tie[1:].strip(), names)
-    shown = set() if number.small else section.printed
-    stated = section.asserted if number.small else section.written
-    if number.percent:
-        shown, stated = ({*each, *(100 * one for one in each)} for each in (shown, stated))
-    if any(map(number.equals, shown)) or any(number.equals(each, exactly=True) for each in stated):
-        return ""
-    found = shown | stated
-    about = "asserted" if number.small else "printed, nor written in the code,"
-    nearest = ""
-    if found and number.value is not None:
-        close = min(found, key=lambda each: abs(each - number.value))
-        nearest = f" (nearest: {close:.6g})"
-    return f"is not {about} in this section{nearest}; {TODO}"
-
-
-def differs(number, expression, names):
-    """Return what an expression gives that should give a number, if it does not."""
-    try:
-        named = {
-            n.id for n in ast.walk(ast.parse(expression, mode="eval")) if isinstance(n, ast.Name)
-        }
-        value = float(np.asarray(eval(expression, names)).item())
-    except Exception as problem:
-        return f"is tied to {expression}, which fails: {type(problem).__name__}: {problem}"
-    if not named & names.keys():
-        return (
-            f"is tied to {expression}, which has no name of the notebook: use one, or give a reason"
-        )
-    value *= 100 if number.percent else 1
-    if number.equals(value):
-        return ""
-    return (
-        f"is tied to {expression}, which gives {value:.6g}{' %' * number.percent}: mend one of them"
-    )
-
-
-@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("notebook", every(lambda each: each.notebooks), ids=lambda path: path.stem)
 def test_each_number_is_computed_or_asserted_in_its_section_or_has_a_reason(notebook):
-    found = list(faults(notebook))
+    # Those that are tied to an expression are compared where nbval runs it: tests/notebooks.
+    faults = list(untied(notebook))
     reasons = " or ".join(f"<!-- {each} -->" for each in REASONS)
-    if found:
-        told = "\n".join(found)
-        pytest.fail(f"{len(found)} numbers; a reason is {reasons}\n{told}", pytrace=False)
+    if faults:
+        lines = "\n".join(faults)
+        pytest.fail(f"{len(faults)} numbers; a reason is {reasons}\n{lines}", pytrace=False)
 
 
 CODE = """\
@@ -132,6 +68,22 @@ ABOUT = {
     "slideshow": {"headline": "Two of 0.68<!-- = kept -->"},
     "mystnb": {"figure": CAPTION, "image": {"alt": "A 5 and a 1."}},
 }
+
+
+def faults(path):
+    """Yield what is wrong with the numbers of a small notebook, run here and not in a kernel."""
+    yield from untied(path)
+    names = {}
+    for section in read(path):
+        for cell in section.cells:
+            exec(cell["source"], names)
+        results = {}
+        for tie in section.ties:
+            try:
+                results[tie] = result(eval(in_notebook(tie), names))
+            except Exception as problem:
+                results[tie] = Result(None, problem=f"{type(problem).__name__}: {problem}")
+        yield from tied(section, results)
 
 
 def faults_of_made_up(tmp_path, old="", new=""):

@@ -6,13 +6,19 @@ import pytest
 
 from course import quiz
 from course.chapters import cells, chapters
+from course.promises import keep
 from course.truths import Truths
+from course.words import counted
+from tests.drafts import every
 
-COUNTS = {5: "Five", 6: "Six", 7: "Seven", 8: "Eight"}
 CHAPTERS = chapters()
 QUIZZES = {chapter: quiz.read(chapter) for chapter in CHAPTERS}
 
-every_quiz = pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.name)
+every_quiz = pytest.mark.parametrize("chapter", every(), ids=lambda chapter: chapter.name)
+
+
+def file(chapter):
+    return f"course/{chapter.module}/quiz.txt"
 
 
 # Form
@@ -20,18 +26,21 @@ every_quiz = pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: ch
 
 @every_quiz
 def test_a_quiz_has_the_chapters_title_and_five_to_eight_questions(chapter):
-    assert QUIZZES[chapter].title == chapter.about["title"]
-    assert 5 <= len(QUIZZES[chapter].questions) <= 8
+    title = chapter.about["title"]
+    assert QUIZZES[chapter].title == title, f"{file(chapter)}: begin with Quiz title: {title}"
+    keep(file(chapter), "a quiz", "questions", len(QUIZZES[chapter].questions))
 
 
 @every_quiz
 def test_one_choice_is_right_and_each_wrong_one_names_a_section_of_the_chapter(chapter):
-    for question in QUIZZES[chapter].questions.values():
-        assert 3 <= len(question.choices) <= 4
-        assert sum(choice.right for choice in question.choices) == 1
-        assert len({choice.text for choice in question.choices}) == len(question.choices)
+    for name, question in QUIZZES[chapter].questions.items():
+        where = f"{file(chapter)}, {name!r},"
+        keep(where, "a question", "choices", len(question.choices))
+        keep(where, "a question", "right_choices", sum(each.right for each in question.choices))
+        assert len({choice.text for choice in question.choices}) == len(question.choices), where
         for choice in question.choices:
-            assert len(choice.feedback.split()) >= 3, choice
+            told = f"{where} {choice.text!r}"
+            keep(told, "a question", "feedback", len(choice.feedback.split()))
             # Of a fold that a formula alone opens, a screen reader would not know the name.
             assert re.sub(r"\$[^$]+\$", "", choice.text).strip(), choice
             assert choice.right == (not choice.section), choice
@@ -40,8 +49,9 @@ def test_one_choice_is_right_and_each_wrong_one_names_a_section_of_the_chapter(c
 @every_quiz
 def test_no_place_is_the_right_one_too_often(chapter):
     places = [[c.right for c in q.choices].index(True) for q in QUIZZES[chapter].questions.values()]
-    assert len(set(places)) >= 3
-    assert max(map(places.count, places)) <= len(places) / 2
+    keep(file(chapter), "a quiz", "right_places", len(set(places)))
+    share = 100 * max(map(places.count, places)) / len(places)
+    keep(file(chapter), "a quiz", "percent_in_one_place", share)
 
 
 @pytest.mark.english
@@ -61,7 +71,8 @@ def test_no_length_marks_the_right_choices(chapter):
             lengths = [len(choice.text) for choice in question.choices]
             chosen = question.choices[lengths.index(extreme(lengths))]
             stand_out += chosen.right and lengths.count(extreme(lengths)) == 1
-        assert stand_out <= len(questions) / 2
+        share = 100 * stand_out / len(questions)
+        keep(file(chapter), "a quiz", "percent_standing_out", share)
 
 
 @every_quiz
@@ -78,11 +89,12 @@ def test_the_chapter_ends_with_its_quiz_and_a_link_to_it(chapter):
 @every_quiz
 def test_the_chapter_and_the_quiz_say_how_many_questions_there_are(chapter):
     last = cells(chapter.notebook, "markdown")[-1]["source"]
-    count = COUNTS[len(QUIZZES[chapter].questions)]
-    assert f"## Check yourself\n\n:::{{admonition}} {count} questions\n:class: quiz\n" in last
+    count = counted(len(QUIZZES[chapter].questions)).capitalize()
+    box = f"## Check yourself\n\n:::{{admonition}} {count} questions\n:class: quiz\n"
+    assert box in last, f"{chapter.notebook.name}: write into its last cell\n{box}"
     stated = (chapter.room / "quiz.txt").read_text(encoding="utf-8").splitlines()[1]
     about = f"{count} questions on chapter {chapter.number} of The Attention Book."
-    assert stated == f"Quiz description: {about}"
+    assert stated == f"Quiz description: {about}", file(chapter)
 
 
 @pytest.mark.english

@@ -17,7 +17,10 @@ import pytest
 
 from course.chapters import ROOT, chapters
 from course.pages import MEASURED
+from course.promises import keep
+from tests.browser.waiting import wait_for
 from tests.outputs import cells, outputs
+from tools import PATIENCE
 
 BOOK = ROOT / "book"
 LAB = ROOT / ".venv-lab"
@@ -120,13 +123,13 @@ def jupyter(folder, home):
             started = time.monotonic()
             while not list((home / "run").glob("jpserver-*-open.html")):
                 assert server.poll() is None, (home / "log").read_text()
-                assert time.monotonic() - started < 60, (home / "log").read_text()
+                assert time.monotonic() - started < PATIENCE, (home / "log").read_text()
                 time.sleep(0.1)
             (about,) = (home / "run").glob("jpserver-*.json")  # complete: written before the other
             yield json.loads(about.read_text(encoding="utf-8"))["url"], token
         finally:
             server.terminate()
-            server.wait(30)
+            server.wait(PATIENCE)
 
 
 def choose(page, menu, entry):
@@ -153,18 +156,15 @@ def opened(request, context, jupyter, home):
     page.on("pageerror", lambda error: complaints.append(" ".join(error.stack.split())))
     page.on("request", lambda request: complaints.append(request.url) if foreign(request) else None)
 
-    def wait(condition):
-        page.wait_for_function(condition, timeout=90_000, polling=500)
-
     page.goto(f"{url}lab/tree/book/{name}?token={token}")
-    wait(OPENED)
+    wait_for(page, OPENED, "the chapter is opened", polling=500)
     if name == RUN.notebook.name:
-        wait(KERNEL)
+        wait_for(page, KERNEL, "its kernel is ready", polling=500)
         choose(page, "Run", "Run All Cells")
-        wait(FINISHED)
+        wait_for(page, FINISHED, "every cell ran, or one failed", polling=500)
         choose(page, "File", "Save Notebook")
-        wait(SAVED)
-    wait(DRAWN)
+        wait_for(page, SAVED, "the chapter is saved", polling=500)
+    wait_for(page, DRAWN, "every cell is drawn", polling=500)
     yield page, name, complaints
     page.close()
 
@@ -191,7 +191,7 @@ def test_every_figure_is_seen(opened):
     figures = sum("image/svg+xml" in out for out in shown)
     pictures = page.locator(".jp-OutputArea-output img, .jp-OutputArea-output svg")
     widths = pictures.evaluate_all(WIDTHS)
-    assert len(widths) == figures >= 8
+    assert len(widths) == figures
     assert all(widths)
 
 
@@ -202,7 +202,7 @@ def test_the_text_is_rendered(opened):
     for box, directive in boxes.items():
         written = len(re.findall(rf"^:::\{{(?:{directive})\}}", source, re.M))
         assert page.locator(f".myst-{box}").count() == written > 0
-    assert page.locator(".myst .katex").count() >= 20
+    keep(name, "a chapter", "formulas", page.locator(".myst .katex").count())
     assert page.locator(".myst .katex-error").count() == 0
     prose = page.locator(".myst").evaluate_all(PROSE)
     assert not re.findall(r":::|```|\{[a-z:-]+\}|\$|^\([a-z-]+\)=", "\n".join(prose), re.M)

@@ -8,7 +8,9 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from course.chapters import ROOT, Chapter, chapters
+from course import verdicts
+from course.chapters import ROOT, Chapter, chapters, chapters_and_drafts
+from tools.chapter import list_in_toc
 
 SLUG, TITLE = "made-up", "Make a chapter up"
 LEFT_OUT = {"_build", ".git"}
@@ -23,6 +25,9 @@ def copy_of_the_repository(target: Path) -> Path:
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, target / name)
     subprocess.run(["git", "init", "-q"], cwd=target, check=True)
+    verdicts.judged()
+    kept = verdicts.place(chapters()[0], verdicts.TASKS).parent
+    shutil.copytree(kept, target / kept.relative_to(ROOT))  # what is the same is judged once
     return target
 
 
@@ -37,14 +42,6 @@ def run(root: Path, *module: str | Path, environment: str = ".venv") -> str:
     done = subprocess.run(command, cwd=root, env=settings, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
     return done.stdout
-
-
-def show_what_is_stored(root: Path) -> None:
-    """Let a build of a copy execute no notebook."""
-    settings = root / "_config.yml"
-    text = settings.read_text(encoding="utf-8")
-    assert "execute_notebooks: cache" in text
-    settings.write_text(text.replace("execute_notebooks: cache", 'execute_notebooks: "off"'))
 
 
 def renamed(text: str, like: Chapter, new: Chapter) -> str:
@@ -77,7 +74,7 @@ def renamed(text: str, like: Chapter, new: Chapter) -> str:
 def add_chapter(root: Path) -> Chapter:
     """Add a chapter as CONTRIBUTING says: a page, a room, a module of checkers, a line."""
     like = chapters()[3]
-    number = len(chapters()) + 1
+    number = len(chapters_and_drafts()) + 1
     new = Chapter(number, f"{number:02}-{SLUG}", root)
     shutil.copytree(like.room, new.room, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(like.notebook, new.notebook)
@@ -86,8 +83,5 @@ def add_chapter(root: Path) -> Chapter:
         shutil.copy(path.with_stem(like.module), path)
     for path in [new.notebook, *checkers, *new.room.iterdir()]:
         path.write_text(renamed(path.read_text(encoding="utf-8"), like, new), encoding="utf-8")
-    toc = root / "_toc.yml"
-    last = f"      - file: book/{chapters()[-1].name}\n"
-    text = toc.read_text(encoding="utf-8")
-    toc.write_text(text.replace(last, f"{last}      - file: book/{new.name}\n"), encoding="utf-8")
+    list_in_toc(new)
     return new

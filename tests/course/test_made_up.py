@@ -8,15 +8,9 @@ import zipfile
 
 import pytest
 
-from course.chapters import ROOT, chapters
+from course.chapters import ROOT, chapters, drafts
 from course.words import say
-from tests.course.made_up import (
-    TITLE,
-    add_chapter,
-    copy_of_the_repository,
-    run,
-    show_what_is_stored,
-)
+from tests.course.made_up import TITLE, add_chapter, copy_of_the_repository, run
 
 # What `make measure` does, for the new chapter alone.
 MEASURE = """
@@ -46,7 +40,7 @@ def new(tmp_path_factory):
     """Return the new chapter, of a copy of the repository in which its page is executed."""
     chapter = add_chapter(copy_of_the_repository(tmp_path_factory.mktemp("scratch")))
     run(chapter.root, "tools", "notebooks", chapter.notebook)
-    show_what_is_stored(chapter.root)  # the other chapters are executed elsewhere
+    run(chapter.root, "tools", "chapter", f"{chapter.number + 1:02}-draft")  # begun, no more
     run(chapter.root, "-c", MEASURE, environment=".venv-lab")
     run(chapter.root, "tools", "book")
     return chapter
@@ -75,8 +69,31 @@ def test_it_is_tested_as_the_others_are(new):
     assert "passed" in run(new.root, "pytest", "-q", "-p", "no:doctest", *options, new.notebook)
 
 
+def test_a_draft_behind_it_is_built_and_marked_and_no_part_of_the_course(new):
+    (draft,) = drafts(new.root)
+    site = new.root / "_build/html"
+    page = (site / f"book/{draft.name}.html").read_text(encoding="utf-8")
+    assert say("draft_means") in page
+    assert '<meta name="robots" content="noindex"/>' in page
+    for name in ("index", "instructors", "instructors-hub", "kill-table"):
+        text = (site / f"book/{name}.html").read_text(encoding="utf-8")
+        assert draft.name not in text.partition("<article")[2].partition("</article>")[0]
+    assert draft.name not in (site / "sitemap.xml").read_text(encoding="utf-8")
+
+
+def test_what_holds_of_a_draft_is_tested_and_the_rest_is_skipped_with_the_reason(new):
+    (draft,) = drafts(new.root)
+    files = ["tests/book/test_book.py", "tests/book/test_instructors.py", "tests/site"]
+    options = ["-q", "-n", "2", "-p", "no:cacheprovider", "-rs", "--chapter", draft.name]
+    told = run(new.root, "pytest", *options, *files)
+    assert int(re.search(r"(\d+) passed", told)[1]) > 20
+    assert f"{draft.name} is a draft: set draft = false in course/{draft.module}" in told
+
+
 def test_it_is_sliced_into_slides(new):
     run(new.root, "tools", "slides", ROOT / "_build/reveal/node_modules/reveal.js")
+    decks = {path.stem for path in (new.root / "_build/slides").glob("*.html")}
+    assert decks == {"index", *(chapter.name for chapter in chapters(new.root))}
     deck = (new.root / f"_build/slides/{new.name}.html").read_text(encoding="utf-8")
     assert deck.count("<section>") >= 15
     assert f"<h1>{TITLE}</h1>" in deck

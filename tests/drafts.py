@@ -1,0 +1,23 @@
+"""The chapters as parameters of tests; a draft is skipped where it need not hold, and says why."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+
+from course.chapters import Chapter, chapters_and_drafts
+
+
+def every(of: Callable[[Chapter], Iterable[Any]] = lambda chapter: [chapter]) -> list[Any]:
+    """Return what a test takes of each chapter, a draft's marked as skipped."""
+    return [
+        pytest.param(thing, marks=skipped(chapter))
+        for chapter in chapters_and_drafts()
+        for thing in of(chapter)
+    ]
+
+
+def skipped(chapter: Chapter) -> list[pytest.MarkDecorator]:
+    """Return what skips a test of a draft."""
+    why = f"{chapter.name} is a draft: set draft = false in course/{chapter.module}/chapter.toml"
+    return [pytest.mark.skip(reason=f"{why} to test it as a chapter")] if chapter.draft else []

@@ -108,7 +108,7 @@ def test_a_right_answer_is_judged_in_few_calls_to_the_kernel(name):
     task, calls = all_tasks()[name], []
     names = {"value": task.reference}
     if isinstance(task, Measurement):
-        names["value"] = task.reference(*cases_of(name)[0].values())
+        names["value"] = task.reference(*cases_of(name, PHRASE)[0].values())
     value = Remote("value", lambda code: calls.append(code) or repr(eval(code, names))).resolve()
     if not isinstance(task, Measurement):
         judge(name, value)

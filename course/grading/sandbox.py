@@ -76,7 +76,7 @@ def _together() -> list[str]:
     found = [shutil.which("systemd-run") or "systemd-run", *user, "--scope", "--quiet", "--collect"]
     found += [*(f"--property={limit}" for limit in limits), "--"]
     with contextlib.suppress(OSError, subprocess.SubprocessError):
-        subprocess.run([*found, "true"], env=bare(), capture_output=True, check=True, timeout=9)
+        subprocess.run([*found, "true"], env=bare(), capture_output=True, check=True, timeout=60)
         return found
     return []
 

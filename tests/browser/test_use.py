@@ -1,5 +1,6 @@
 """A reader at work: searching, folding, copying, by keyboard, without JavaScript, from disk."""
 
+import contextlib
 import re
 import zipfile
 from urllib.parse import urlsplit
@@ -23,15 +24,36 @@ def context(chromium):
     context.close()
 
 
+@contextlib.contextmanager
+def heard(page):
+    """Fail if anything goes wrong on a page."""
+    troubles = []
+    listeners = {
+        "console": lambda it: it.type in ("error", "warning") and troubles.append(it.text),
+        "pageerror": lambda error: troubles.append(str(error)),
+    }
+    for event, listener in listeners.items():
+        page.on(event, listener)
+    yield page
+    for event, listener in listeners.items():
+        page.remove_listener(event, listener)
+    assert troubles == []
+
+
 @pytest.fixture
 def page(context):
     """Return a wide page; what goes wrong on it fails the test."""
-    page = context.new_page()
-    troubles = []
-    page.on("console", lambda it: it.type in ("error", "warning") and troubles.append(it.text))
-    page.on("pageerror", lambda error: troubles.append(str(error)))
-    yield page
-    assert troubles == []
+    with heard(context.new_page()) as page:
+        yield page
+
+
+@pytest.fixture
+def searching(one_page):
+    """Return a wide page that other tests have used: a search leaves nothing behind."""
+    one_page.set_viewport_size({"width": 1280, "height": 800})
+    one_page.emulate_media(media="screen")
+    with heard(one_page) as page:
+        yield page
 
 
 def found(page):
@@ -48,7 +70,8 @@ def found(page):
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
-def test_search_finds_a_word_of_each_chapter(page, address, chapter):
+def test_search_finds_a_word_of_each_chapter(searching, address, chapter):
+    page = searching
     page.goto(f"{address}/book/index.html")
     page.keyboard.press("/")
     page.keyboard.type(WORDS[chapter])
@@ -67,9 +90,9 @@ LOOKED_UP = LOOKED_UP.replace("\n", " ").split(", ")
 
 
 @pytest.mark.parametrize("word", LOOKED_UP)
-def test_search_finds_the_glossary_by_each_term(page, address, word):
-    page.goto(f"{address}/search.html?q={word}")
-    assert "book/glossary" in found(page)
+def test_search_finds_the_glossary_by_each_term(searching, address, word):
+    searching.goto(f"{address}/search.html?q={word}")
+    assert "book/glossary" in found(searching)
 
 
 def test_the_theme_is_switched_and_remembered(page, address):
@@ -164,8 +187,8 @@ def test_side_panels_stand_beside_a_wide_page(page, address):
 
 TOP = """() => {
   const seen = (e) => e.checkVisibility({contentVisibilityAuto: true});
-  const block = [...document.querySelectorAll("article section > :not(section)")]
-    .find((e) => seen(e) && e.getBoundingClientRect().top > 0);
+  const blocks = [...document.querySelectorAll("article section > :not(section)")].filter(seen);
+  const block = blocks.find((e) => e.getBoundingClientRect().top > 0) ?? blocks.at(-1);
   return block
     && [block.textContent.slice(0, 80), Math.round(block.getBoundingClientRect().top / 8)];
 }"""

@@ -26,7 +26,7 @@ SETTLED = """async () => {
 RESTED = """async () => {
   let seen, same = 0;
   for (let frame = 0; same < 20 && frame < 2000; frame++) {
-    const now = JSON.stringify((LOOK)());
+    const now = JSON.stringify((LOOK)() ?? null);
     same = now === seen && now !== "null" ? same + 1 : 0;
     seen = now;
     await new Promise(requestAnimationFrame);

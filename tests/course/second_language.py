@@ -25,7 +25,7 @@ KEPT = re.compile(
     """,
     re.M | re.X,
 )
-WORD = re.compile(rf"(?P<kept>{KEPT.pattern})|[^\W\d_]+", KEPT.flags)
+WORD = re.compile(rf"(?P<kept>{KEPT.pattern})|[^\W\d_⁰¹²³⁴-⁹]+", KEPT.flags)
 FILES = ["course/words.toml", "course/ch*/chapter.toml", "course/ch*/quiz.txt"]
 FILES += ["course/ch*/session.md", "book/in*.md", "book/notation.md", "attnbook/exercises/*.ini"]
 FILES += ["course/*/*.ini"]

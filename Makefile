@@ -44,7 +44,7 @@ lite: book .venv-lite/wheels ## build the book that runs in the browser into _bu
 
 # Side by side goes what would leave a core idle: installing, and the build beside the notebooks.
 test: ## run every test, then build the site and test that, too
-	@$(MAKE) --no-print-directory -j 3 .venv/ready $(if $(CHROMIUM),.venv/browser .venv-lab/ready .venv-lite/wheels)
+	@$(MAKE) --no-print-directory -j 3 .venv/ready .venv-lab/ready $(if $(CHROMIUM),.venv/browser .venv-lite/wheels)
 	@$(MAKE) --no-print-directory -j 2 lint test-package
 	@rm -rf _build/.doctrees $(SITE)
 	@$(MAKE) --no-print-directory -j 2 test-notebooks book
@@ -59,15 +59,23 @@ lint: .venv/ready ## check style with ruff, and types with mypy
 test-package: .venv/ready ## test the package, its docstrings and the book as files
 	$(call stage,package,$(read-test)) $(BIN)/pytest -q -n $(JOBS) attnbook tests/package tests/book
 
-test-notebooks: .venv/ready ## execute every chapter, compare its outputs, run the sessions' cells
+# nbval runs each notebook once, in the Python of readers; what else is tested of it rides on that.
+nbval := -p no:doctest --nbval -o addopts= -o filterwarnings=
+test-notebooks: .venv/ready .venv-lab/ready ## execute every chapter, compare its outputs and numbers, run the sessions' cells
 	$(call stage,notebooks,below + marks what is stored and - what came out today: if today is right run make notebooks and commit; else mend the code) \
-	  $(pytest) -p no:doctest --nbval --nbval-cell-timeout 120 -o addopts= -o filterwarnings= book tests/notebooks
+	  $(pytest) --no-loadscope-reorder $(nbval) book tests/notebooks
 
 test-site: ## test the files of the built site
-	$(call stage,site,read the first failing test below; look at the page in $(SITE)) $(BIN)/pytest -q tests/site
+	$(call stage,site,read the first failing test below; look at the page in $(SITE)) $(BIN)/pytest -q -n $(JOBS) --dist loadgroup tests/site
 
 test-oldest: .venv-oldest/ready ## test the package with the oldest NumPy and Matplotlib that it allows
 	.venv-oldest/bin/pytest -q -m "not pinned" attnbook tests/package
+
+test-newest: .venv-newest/ready ## test the package, and build the site, with the newest versions of what they use
+	$(call stage,newest,a new version broke this: mend it or cap it in pyproject.toml) \
+	  .venv-newest/bin/pytest -q -m "not pinned" attnbook tests/package
+	$(call stage,newest-book,a new version broke this: see its first warning below) \
+	  .venv-newest/bin/python -m tools newest
 
 ifneq ($(CHROMIUM),)
 test-lite: .venv-lite/wheels .venv/browser $(PLAYED)/ready ## play every chapter in the Python of JupyterLite, in Chromium
@@ -86,15 +94,15 @@ test-browser test-decks test-lite:
 	@echo "$@ SKIPPED: no Chromium found. To do: install one"; test -z "$$CI"
 endif
 
-# These take minutes each and begin first; by itself xdist begins with the files of most tests.
-long-course := $(patsubst %,tests/course/test_%.py,second_language round running made_up sandbox)
+# These take longest and begin first; by itself xdist begins with the files of most tests.
+long-course := $(patsubst %,tests/course/test_%.py,made_up round second_language sandbox told remote)
+decks := $(if $(CHROMIUM),tests/browser/decks)
 test-course: ## test what instructors use: quizzes, slides, assignments, times
 	@$(MAKE) --no-print-directory -j 3 $(addsuffix /ready,.venv .venv-course .venv-lab .venv-quiz) $(if $(CHROMIUM),.venv/browser)
 	@.venv-course/bin/python -m course.grading.sandbox || test -z "$$CI"
-	@$(MAKE) --no-print-directory quizzes slides
+	@$(MAKE) --no-print-directory -j 2 quizzes slides
 	$(call stage,course,$(read-test)) $(pytest) -n 3 --no-loadscope-reorder --durations 5 \
-	  $(long-course) $(filter-out $(long-course),$(wildcard tests/course/test_*.py))
-	@$(MAKE) --no-print-directory test-decks
+	  $(long-course) $(decks) $(filter-out $(long-course),$(wildcard tests/course/test_*.py))
 
 # Teach
 
@@ -128,7 +136,7 @@ page: .venv/ready ## execute a chapter, build the site, and say where its page i
 # Chapters 8 and 9 take minutes: they train, and read SmolLM2.
 chapter-test: lint book ## test one chapter in about a minute, as make test does them all (CHAPTER=...)
 	$(call stage,outputs,below + marks what is stored and - what came out today: if today is right run make page CHAPTER=$(CHAPTER)) \
-	  $(BIN)/pytest -q -p no:doctest --nbval --nbval-cell-timeout 120 -o addopts= -o filterwarnings= book/$(CHAPTER).ipynb
+	  $(BIN)/pytest -q $(nbval) book/$(CHAPTER).ipynb
 	$(call stage,chapter,each line below that begins with E says what to do) \
 	  $(BIN)/pytest -q -n $(JOBS) -rs --tb short --chapter $(CHAPTER) $(of-chapters)
 	@grep -om 1 "$(CHAPTER) is a draft.*" _build/logs/chapter.log || true
@@ -146,18 +154,31 @@ bench: .venv/ready ## compare the speed of attention, rotary positions and gener
 lighthouse: book _build/node/ready ## measure every page, or ONLY="book/index.html ...", with Lighthouse
 	@$(BIN)/python -m tools lighthouse $(ONLY)
 
+pins: .venv-pins/ready ## write constraints.txt from all requirements (UPGRADE="numpy sphinx", or all)
+	@.venv-pins/bin/python -m tools pins "$(UPGRADE)"
+
+dist: .venv-dist/ready ## build the wheel and the source distribution into dist, and check them
+	$(call stage,dist,see build or twine below) .venv-dist/bin/python -m tools dist
+
+release: .venv/ready ## commit and tag a release, and say what to push (VERSION=0.2.0)
+	@$(BIN)/python -m tools release "$(VERSION)"
+
 clean: ## delete everything that was built or installed
 	rm -rf _build .venv .venv-* build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
 
 # Environments: what each is for stands in its requirements, every version in constraints.txt.
 
-ENVIRONMENTS := $(addsuffix /ready,.venv .venv-lab .venv-lite .venv-quiz .venv-course .venv-oldest)
+ENVIRONMENTS := $(addsuffix /ready,.venv .venv-lab .venv-lite .venv-quiz .venv-course .venv-oldest .venv-newest \
+                          .venv-pins .venv-dist)
 .venv/ready: requirements.txt .binder/model.txt
 .venv-lab/ready: .binder/requirements.txt .binder/model.txt
 .venv-lite/ready: tools/lite-requirements.txt
 .venv-quiz/ready: tools/quizzes-requirements.txt
 .venv-course/ready: course/requirements.txt
 .venv-oldest/ready: tests/oldest-requirements.txt
+.venv-newest/ready: tests/newest-requirements.txt
+.venv-pins/ready: tools/pins-requirements.txt
+.venv-dist/ready: tools/dist-requirements.txt
 $(ENVIRONMENTS): constraints.txt
 	@$(PYTHON) -m tools install $(@D) $(filter-out constraints.txt,$^)
 .venv-lite/wheels: .venv-lite/ready
@@ -176,5 +197,6 @@ _build/node/ready: tools/lighthouse-package.json .venv/ready
 	$(call stage,node,see npm below; is its registry reachable?) $(BIN)/python -m tools npm $< $(@D)
 
 .PHONY: help book serve lab lite test lint test-package test-notebooks test-site test-oldest \
+        test-newest pins dist release \
         test-browser test-lite test-decks test-course quizzes slides assignments grade-demo \
         canvas-grades chapter page chapter-test notebooks measure bench lighthouse clean

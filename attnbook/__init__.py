@@ -67,7 +67,7 @@ from attnbook.positional import (
 )
 from attnbook.training import Adam, loss_and_gradient, map_arrays, warmup_cosine
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 __all__ = [
     "Adam",

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
-from unittest import mock
 
-import numpy as np
-
-from attnbook.exercises import WrongAnswer, _all_exercises
-from attnbook.exercises.examining import examine
-from course.bank import Wrong
+from attnbook.exercises import _all_exercises
+from course import verdicts
+from course.bank import Bank, Wrong
 from course.chapters import Chapter, chapters, drafts
-from course.grading import seeds
-from course.grading.judging import all_tasks, ask
+from course.grading.judging import all_tasks
+from course.verdicts import PHRASE, Judged
 from course.words import say
-
-PHRASE = "demo"  # of the class whose numbers stand in the messages
 
 
 class Entry(NamedTuple):
-    """An exercise or a task with its bank; ``judge(name, answer)`` raises WrongAnswer."""
+    """An exercise or a task with its bank."""
 
     name: str
     title: str
-    judge: Callable[[str, Callable], None]
+    is_task: bool
     wrong: list[Wrong]
     right: list[Callable]
 
@@ -38,41 +32,27 @@ class Entry(NamedTuple):
 
 def entries(chapter: Chapter) -> Iterator[Entry]:
     """Yield a chapter's exercises, then its tasks that are judged."""
-    bank = chapter.part("exercise_answers").BANK
+    bank: Bank = chapter.part("exercise_answers").BANK
     for name, title in chapter.exercises.items():
-        yield Entry(name, f"[{title}](ex-{name})", _check, bank.wrong[name], bank.right[name])
+        yield Entry(name, f"[{title}](ex-{name})", False, bank.wrong[name], bank.right[name])
     bank = chapter.part("task_answers").BANK
     for number, (name, title) in enumerate(chapter.tasks.items(), 1):
         if name in all_tasks():
             about = say("kill_task", chapter=chapter.number, number=number, title=title)
-            yield Entry(name, about, ask, bank.wrong[name], bank.right[name])
+            yield Entry(name, about, True, bank.wrong[name], bank.right[name])
 
 
-def _check(name: str, answer: Callable) -> None:
-    examine(name, _all_exercises()[name], answer, np.random.default_rng(0))
-
-
-def problem(judge: Callable, name: str, answer: Callable) -> WrongAnswer | None:
-    """Return what is wrong with an answer, or None if it is called correct."""
-    try:
-        judge(name, answer)
-    except WrongAnswer as found:
-        return found
-    return None
-
-
-def rows(entry: Entry) -> Iterator[str]:
+def rows(entry: Entry, judged: Judged) -> Iterator[str]:
     """Yield each wrong answer with its message, and see that the right ones pass."""
-    for wrong in entry.wrong:
-        found = problem(entry.judge, entry.name, wrong.answer)
-        if found is None:
+    for wrong, verdict in zip(entry.wrong, judged.wrong, strict=True):
+        if not verdict.ids:
             raise ValueError(f"{wrong.answer.__name__} is called correct")
         mark = "" if wrong.names_mistake else say("kill_general") + " "
-        told = marked(str(found).removeprefix(f"{entry.name}: "))
+        told = marked(verdict.message.removeprefix(f"{entry.name}: "))
         yield f"| `{wrong.answer.__name__}` | {mark}{told} |"
-    for answer in entry.right:
-        if found := problem(entry.judge, entry.name, answer):
-            raise ValueError(f"{answer.__name__} is called wrong: {found}")
+    for answer, verdict in zip(entry.right, judged.right, strict=True):
+        if verdict.ids:
+            raise ValueError(f"{answer.__name__} is called wrong: {verdict.message}")
 
 
 def marked(text: str) -> str:
@@ -83,13 +63,13 @@ def marked(text: str) -> str:
     return "`".join(parts)
 
 
-def section(entry: Entry) -> str:
+def section(entry: Entry, judged: Judged) -> str:
     """Return an entry's part of the page: a heading, and a table to unfold."""
     wrong, named = len(entry.wrong), entry.named
     summary = say("kill_summary", wrong=wrong, named=named, rest=wrong - named)
-    head = f"({'task' if entry.judge is ask else 'kill'}-{entry.name})=\n### {entry.title}\n"
+    head = f"({'task' if entry.is_task else 'kill'}-{entry.name})=\n### {entry.title}\n"
     fold = f":::{{admonition}} {summary}\n:class: dropdown\n\n{say('kill_head')}"
-    return "\n".join([head, fold, *rows(entry), ":::\n"])
+    return "\n".join([head, fold, *rows(entry, judged), ":::\n"])
 
 
 def kill_table() -> Iterator[str]:
@@ -110,14 +90,14 @@ def kill_table() -> Iterator[str]:
         )
     if empty := [entry.name for entry in found if not entry.wrong]:
         raise ValueError(f"{empty} have no wrong answers: write some into the bank in their room")
-    for kind, judge in (("kill_exercises", _check), ("kill_tasks", ask)):
-        listed = [entry for entry in found if entry.judge is judge]
+    for kind, is_task in (("kill_exercises", False), ("kill_tasks", True)):
+        listed = [entry for entry in found if entry.is_task == is_task]
         counts = {"wrong": sum(len(entry.wrong) for entry in listed), "count": len(listed)}
         right = sum(len(entry.right) for entry in listed)
         yield say(kind, **counts, right=right, named=sum(entry.named for entry in listed))
     least = min(100 * entry.named // len(entry.wrong) for entry in found)
     yield "\n" + say("kill_least", least=least, phrase=PHRASE)
-    with mock.patch.dict(os.environ, {seeds.VARIABLE: PHRASE}):
-        for chapter, listed in book.items():
-            yield f"\n## [{chapter.about['title']}]({chapter.label})\n"
-            yield from map(section, listed)
+    judged = verdicts.judged()
+    for chapter, listed in book.items():
+        yield f"\n## [{chapter.about['title']}]({chapter.label})\n"
+        yield from (section(entry, judged[entry.name]) for entry in listed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,17 @@ MASKS = ROOT / "attnbook/data/mask_conventions.json"  # by tests/package/golden/
 ASKED = re.compile(r"\{question\}`([\w-]+)`")  # in the plan of a session
 
 
+@cache
+def repository() -> dict[str, str]:
+    """Return the address and the branch of the repository."""
+    settings = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    return settings["repository"]
+
+
 def public_address(path: Path) -> str:
     """Return where a file of the repository is shown to all."""
-    settings = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["repository"]
     place = path.relative_to(ROOT).as_posix()
-    return f"{settings['url']}/blob/{settings['branch']}/{place}"
+    return f"{repository()['url']}/blob/{repository()['branch']}/{place}"
 
 
 def lead() -> Iterator[str]:
@@ -119,14 +126,15 @@ def running() -> Iterator[str]:
     for name, (seconds, most, kept) in of_all.items():
         row = say("running_row", seconds=seconds, most=most, kept=kept)
         yield f"| []({by_name(name).label}) | {row} |"
-    name, students, cores, seconds, most = measured["class"]
+    name, students, seconds, most = measured["class"]
     kept = measured["server"] + sum(kept for _, _, kept in of_all.values())
     worst = kept - of_all[name][2] + of_all[name][1]
     yield "\n" + say(
         "in_class", server=measured["server"], chapters=len(of_all), kept=kept / 1000,
-        worst=worst / 1000, link=f"[]({by_name(name).label})", students=students, cores=cores,
-        seconds=seconds, most=most / 1000,
+        worst=worst / 1000, link=f"[]({by_name(name).label})", students=students,
+        cores=measured["machine"]["cores"], seconds=seconds, most=most / 1000,
     )  # fmt: skip
+    yield "\n" + say("measured_on", **measured["machine"])
 
 
 def mask_conventions() -> Iterator[str]:

@@ -16,8 +16,9 @@ class Truths:
     the right choice has and no other: its id, or numbers or code in its text; of several, all. One
     for the session takes what its cells have shown: a list of pairs of a cell's code and its
     outputs. One for the assignment takes a function that returns a measured task's numbers for
-    some class, and returns numbers that the model answer has. ``said`` has, for a variable that
-    the class names in a session, values to try; the first is the one that is printed.
+    some class, or with ``read_off`` the one to read off them, and returns numbers that the model
+    answer has. ``said`` has, for a variable that the class names in a session, values to try; the
+    first is the one that is printed.
     """
 
     def __init__(self, said: dict[str, list[str]] | None = None):

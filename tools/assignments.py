@@ -60,7 +60,8 @@ def main(zips: str) -> None:
     except ValueError as problem:
         sys.exit(str(problem))
     found = release(COURSE, Path(zips))
-    told = f"{len(found)} assignments in {zips}, their class seed is {seeds.class_seed()}"
+    seed = seeds.class_seed(seeds.class_phrase())
+    told = f"{len(found)} assignments in {zips}, their class seed is {seed}"
     if before - seeds.released():
         told += ". It was another before: hand out these, not the former ones"
     if given and len(given) < SHORT:

@@ -13,7 +13,8 @@ from pathlib import Path
 import nbformat
 from jupyterlite_pyodide_kernel.constants import PYODIDE_KERNEL_PLUGIN_ID
 
-from course.chapters import ROOT, chapters
+from course.chapters import chapters
+from tools.dist import copy_package
 
 PYODIDE_VERSION = "0.27.7"  # what `make test-lite` plays; the kernel's own default is another
 PYODIDE = f"https://cdn.jsdelivr.net/pyodide/v{PYODIDE_VERSION}/full/pyodide.js"
@@ -25,6 +26,8 @@ KERNEL_NEEDS = ["micropip", "ipython", "jedi"]
 # lies in extensions/@jupyterlite/pyodide-kernel-extension/static. So any folder may hold the site.
 FROM_WORKER = "../../../../pypi/"
 
+# Whose Interpreter the next lines change; a test compares with constraints.txt.
+WRITTEN_FOR = {"jupyterlite-pyodide-kernel": "0.6.1"}
 # After any error JupyterLite drops the cells that wait. So the kernel learns as it starts to print
 # an error that is meant, in red, and to go on; and not to print that Matplotlib looks for fonts.
 AT_START = r"""
@@ -43,11 +46,9 @@ del logging, Interpreter, _showtraceback
 
 def build_wheel(folder):
     """Build the package's wheel into the folder and return its name."""
-    source = folder / "source"  # a copy: setuptools reads what older builds left in a folder
-    ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(ROOT / "attnbook", source / "attnbook", ignore=ignored)
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, source)
+    source = folder / "source"
+    source.mkdir()
+    copy_package(source)
     pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]
     subprocess.run([*pip, "-w", folder, source], check=True)
     shutil.rmtree(source)

@@ -3,7 +3,7 @@
     .venv-lab/bin/python -m tools measure [--write]
 
 Runs on Linux, in the environment that Binder and a class's hub have, with one thread for NumPy.
-Prints the numbers as JSON; with --write, by `make measure`, they go
+Prints the numbers as JSON, and the machine's name; with --write, by `make measure`, they go
 into course/measured.json, of which the page *Run a class* is made.
 """
 
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import re
 import subprocess
 import sys
@@ -21,15 +20,15 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from urllib.request import urlopen
 
-import nbformat
 import psutil
 from jupyter_server.serverapp import list_running_servers
 
-from course.chapters import ROOT, by_name, chapters
+from course.chapters import by_name, chapters
 from course.pages import MEASURED
+from tools import PATIENCE
+from tools.bench import table
 from tools.notebooks import client_of
 
-EXECUTED = ROOT / "_build/measured"  # for a test to look into
 CLASS = 10  # students who run a chapter at the same moment
 MB = 1_000_000
 
@@ -41,12 +40,10 @@ def shared_memory(process: psutil.Process) -> int:
 
 def run(path: Path) -> list[int]:
     """Run a chapter: processor seconds, most memory, memory kept until the kernel ends, in MB."""
-    client = client_of(path, timeout=600)
+    client = client_of(path, timeout=PATIENCE)
     with client.setup_kernel():
         for number, cell in enumerate(client.nb.cells):
             client.execute_cell(cell, number)
-        EXECUTED.mkdir(parents=True, exist_ok=True)
-        nbformat.write(client.nb, EXECUTED / path.name)
         kernel = psutil.Process(client.km.provisioner.pid)
         used = kernel.cpu_times()
         peak = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{kernel.pid}/status").read_text())
@@ -65,7 +62,7 @@ def server() -> int:
                 time.sleep(0.1)
                 found = {each["pid"]: each["url"] for each in list_running_servers()}
                 with contextlib.suppress(KeyError, OSError):  # it tells its address too early
-                    urlopen(f"{found[started.pid]}lab", timeout=60).read()
+                    urlopen(f"{found[started.pid]}lab", timeout=PATIENCE).read()
                     break
             time.sleep(1)
             return shared_memory(psutil.Process(started.pid))
@@ -87,6 +84,12 @@ def together(path: Path) -> tuple[int, int]:
     return round(time.monotonic() - start), round(most, -2)
 
 
+def machine() -> dict[str, str | int]:
+    """Name what the seconds depend on: processor, cores, and memory in GB."""
+    memory = round(psutil.virtual_memory().total / 1e9)
+    return {key: table.machine()[key] for key in ("cpu", "cores")} | {"memory": memory}
+
+
 def write(measured: dict) -> None:
     """Keep the numbers, a line for each chapter."""
     text = json.dumps(measured, indent=1)
@@ -97,9 +100,9 @@ def write(measured: dict) -> None:
 def main(*options: str) -> None:
     """Measure a server and each chapter alone; to keep it, also a class that runs the longest."""
     alone = {each.name: run(each.notebook) for each in chapters()}
-    found = {"chapters": alone, "server": server()}
+    found = {"machine": machine(), "chapters": alone, "server": server()}
     print(json.dumps(found))
     if "--write" in options:
         longest = max(alone, key=lambda name: alone[name][0])
-        found["class"] = [longest, CLASS, os.cpu_count(), *together(by_name(longest).notebook)]
+        found["class"] = [longest, CLASS, *together(by_name(longest).notebook)]
         write(found)

@@ -99,7 +99,7 @@ def digest_of(file: Path) -> str:
 
 @functools.cache
 def code_of(file: Path) -> str:
-    """Return a module's lines but for docstrings and lines of comment, the same on any Python."""
+    """Return a module's lines but for docstrings, comments and the version."""
     text = file.read_text(encoding="utf-8")
     lines = dict(enumerate(text.splitlines(), 1))
     for node in ast.walk(ast.parse(text)):
@@ -108,7 +108,9 @@ def code_of(file: Path) -> str:
             first, last = node.body[0].lineno, node.body[0].end_lineno
             for number in range(first, last + 1):
                 del lines[number]
-    return "\n".join(line for line in lines.values() if not re.match(r"\s*(#|$)", line))
+    return "\n".join(
+        line for line in lines.values() if not re.match(r"\s*(#|$)|__version__ = ", line)
+    )
 
 
 def record(path: Path) -> None:

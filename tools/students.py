@@ -332,11 +332,12 @@ WRONG_STUDENTS = {
     f"wrong-{number:02}": (wrong(number), NONE) for number in range(max(map(len, WRONG.values())))
 }
 EVERYBODY = STUDENTS | ODD_STUDENTS | WRONG_STUDENTS
+NEVER_END = ("endless", "stops")  # only a limit ends what they hand in
 ODD_ASSIGNMENT = chapters()[1].assignment
 
 # In a short round each test of each assignment meets what it must take and what it must refuse,
 # alone and among others. The rest tries the machine that runs tests: there one assignment will do.
-SHORT = {"perfect", "empty", "slips", "edits-tests", "fakes", "last-year", "leaves", "wrong-00"}
+SHORT = {"perfect", "empty", "slips", "edits-tests", "fakes", "last-year", "wrong-00"}
 
 
 def submissions(short: bool) -> list[tuple[str, str]]:

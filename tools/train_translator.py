@@ -14,9 +14,8 @@ import json
 import math
 import sys
 import types
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from unittest import mock
 
 import numpy as np
 
@@ -118,11 +117,20 @@ def not_divided(logits, targets):
     return loss, d_logits * np.size(targets)
 
 
-def without_dot_product(d_output, query, key, value, weights, mean, mask, scale):
-    return _through_attention(d_output, query, key, value, weights, 0 * mean, mask, scale)
+@contextmanager
+def without_dot_product():
+    """Leave out, meanwhile, what softmax's gradient takes off each row: its weighted mean."""
+    whole = gradients._through_attention
 
+    def without(d_output, query, key, value, weights, mean, mask, scale):
+        return whole(d_output, query, key, value, weights, 0 * mean, mask, scale)
 
-_through_attention = gradients._through_attention
+    gradients._through_attention = without
+    try:
+        yield
+    finally:
+        gradients._through_attention = whole
+
 
 # Of each: lines replaced; names of the module replaced; what Training gets.
 VARIANTS = {
@@ -193,10 +201,11 @@ def begin(name, seed):
 
 def steps(name, module, run):
     """Make the steps of a run, and give its number of steps after each."""
-    wrong = nullcontext()
-    if name == "softmax_without_dot_product":
-        wrong = mock.patch.object(gradients, "_through_attention", without_dot_product)
-    with wrong, np.errstate(all="ignore"):  # some variants overflow: that is their result
+    is_wrong = name == "softmax_without_dot_product"
+    with (
+        without_dot_product() if is_wrong else nullcontext(),
+        np.errstate(all="ignore"),
+    ):  # some variants overflow: that is their result
         while len(run.losses) < run.steps:
             module.train_step(run)
             yield len(run.losses)

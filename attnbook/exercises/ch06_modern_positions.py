@@ -107,6 +107,8 @@ def _float32_angles(x: Array, positions: Array, base: float) -> Any:
 
 
 def _by_batch(x: Array, positions: Array, base: float) -> Any:
+    if len(x) != x.shape[-2]:  # of one long sequence the angles would be spread over its square
+        raise ValueError("positions are not those of the batch")
     return np.swapaxes(_ROTATED(np.swapaxes(x, 0, -2), positions, base), 0, -2)
 
 

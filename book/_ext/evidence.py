@@ -17,6 +17,7 @@ from course.checks import checks
 from course.words import say
 
 LOG = logging.getLogger(__name__)
+WRITTEN_FOR = {"myst-nb": "1.4.0"}  # whose nodes of cells this takes apart; a test compares
 
 
 class fold(nodes.General, nodes.Element):

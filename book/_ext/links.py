@@ -1,14 +1,40 @@
 """Links both ways: a section leads to the functions it names, a source to where it is cited."""
 
 from docutils import nodes
+from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.nodes import make_refnode
+from sphinxcontrib.bibtex.roles import CiteRole
 
 import attnbook
 from course.chapters import chapters_and_drafts
 from course.words import say
 
 REFERENCES = "book/references"
+# Whose domain and ids this changes; a test compares with constraints.txt.
+WRITTEN_FOR = {"sphinxcontrib-bibtex": "2.7.0", "sphinx-exercise": "1.2.1"}
+
+
+class Cite(CiteRole):
+    """A citation whose id no other on its page has.
+
+    Docutils reads each docstring as a document of its own, in which it begins to count at `id1`.
+    """
+
+    def result_nodes(self, document, env, node, is_ref):
+        node["ids"] = [f"citation-{env.new_serialno('citation')}"]
+        return super().result_nodes(document, env, node, is_ref)
+
+
+class NumberBodies(SphinxTransform):
+    """Number the bodies of exercises and theorems: sections without a title, all of one id."""
+
+    default_priority = 990  # after those of sphinx-exercise
+
+    def apply(self, **_):
+        bodies = [each for each in self.document.findall(nodes.section) if not has_title(each)]
+        for number, body in enumerate(bodies, 1):
+            body["ids"] = [f"{name}-{number}" for name in body["ids"]]
 
 
 class LinkNames(SphinxPostTransform):
@@ -49,14 +75,16 @@ class TellWhereCited(SphinxPostTransform):
             return
         domain = self.env.get_domain("cite")
         keys = {citation.citation_id: citation.key for citation in domain.citations}
-        cited = {}
+        cited, titles = {}, {}
         for ref in domain.citation_refs:
             for key in (target.key for target in ref.targets):
                 cited.setdefault(key, []).append((ref.docname, ref.citation_ref_id))
         for entry in self.document.findall(nodes.citation):
             links = {}  # one for each section
             for page, place in sorted(cited.get(keys[entry["ids"][0]], [])):
-                title, anchor = self.place(page, place)
+                if page not in titles:
+                    titles[page] = self.titles(page)
+                title, anchor = titles[page][place]
                 links.setdefault((page, anchor), title)
             line = nodes.paragraph("", say("cited_in") + " ", classes=["cited-in"])
             for (page, anchor), title in links.items():
@@ -64,16 +92,21 @@ class TellWhereCited(SphinxPostTransform):
                 line += make_refnode(self.app.builder, here, page, anchor, nodes.Text(title))
             entry += line
 
-    def place(self, page, place):
-        """Return the title and the anchor of the section where an id stands."""
-        doctree = self.env.get_doctree(page)
-        found = next(
-            (node for node in doctree.findall(nodes.Element) if place in node["ids"]), None
-        )
-        section = section_of(found) if found is not None else next(doctree.findall(nodes.section))
-        title, anchor = section.next_node(nodes.title).astext(), section["ids"][0]
-        number = self.env.toc_secnumbers.get(page, {}).get(f"#{anchor}", ())
-        return " ".join([".".join(map(str, number)), title]).strip(), anchor
+    def titles(self, page):
+        """Return, by the id of each place of a page, the title and anchor of its section."""
+        numbers, titles = self.env.toc_secnumbers.get(page, {}), {}
+        for section in self.env.get_doctree(page).findall(nodes.section):
+            if has_title(section):  # the inner ones come after the outer
+                title, anchor = section.next_node(nodes.title).astext(), section["ids"][0]
+                number = ".".join(map(str, numbers.get(f"#{anchor}", ())))
+                place = f"{number} {title}".strip(), anchor
+                for node in section.findall(nodes.Element):
+                    titles |= dict.fromkeys(node["ids"], place)
+        return titles
+
+
+def has_title(section):
+    return isinstance(section.next_node(), nodes.title)
 
 
 def section_of(node):
@@ -84,6 +117,9 @@ def section_of(node):
 
 
 def setup(app):
+    for name in ("p", "t"):
+        app.add_role_to_domain("cite", name, Cite(), override=True)
+    app.add_transform(NumberBodies)
     app.add_post_transform(LinkNames)
     app.add_post_transform(TellWhereCited)
     app.connect("env-updated", lambda app, env: [REFERENCES])

@@ -154,6 +154,7 @@ def source_address(domain, about):
 
 def resolve(app, config):
     config.linkcode_resolve = source_address
+    config.release = attnbook.__version__  # which stands at the foot of every page
 
 
 def setup(app):

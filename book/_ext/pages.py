@@ -9,6 +9,9 @@ from quiz import quiz_choice, writing
 from sphinx.writers.html5 import HTML5Translator
 from sphinx_exercise.nodes import solution_node
 
+# Whose HTML and nodes this writes in another form; a test compares with constraints.txt.
+WRITTEN_FOR = {"sphinx": "7.4.7", "sphinx-exercise": "1.2.1"}
+
 
 def is_fold(node):
     """Tell whether a node can be folded. A box can if its class is *dropdown*."""

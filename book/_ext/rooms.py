@@ -24,7 +24,7 @@ def describe(app, config):
 
 def drop_comments(app, docname, source):
     """Leave out the comments of the text, captions, alt texts and headlines."""
-    if not app.env.doc2path(docname).endswith(".ipynb"):
+    if Path(app.env.doc2path(docname)).suffix != ".ipynb":
         source[0] = without_comments(source[0])
         return
     notebook = json.loads(source[0])

@@ -7,6 +7,8 @@ const drawn = (tag, about = {}, ...inside) => {
   made.append(...inside);
   return made;
 };
+// What stays is not laid out anew.
+const put = (element, text) => { if (element.textContent !== text) element.textContent = text; };
 const filled = (text, fields) => text.replace(/\{(\w*)\}/g, (_, name) => fields[name]);
 
 // The state of a figure is what its inputs hold: live() reads them all, calls start() once with the

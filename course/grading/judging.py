@@ -1,4 +1,4 @@
-"""Judge an answer to a task; hidden tests consist of one call of a function here."""
+"""Judge an answer to a task, on data that the class's phrase decides."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import NoReturn
 import numpy as np
 
 from attnbook.exercises.examining import examine
-from attnbook.exercises.exercise import Exercise, WrongAnswer, read_hints
+from attnbook.exercises.exercise import Exercise, Inputs, WrongAnswer, read_hints
 from course.chapters import chapters
 from course.grading.seeds import class_seed, secret_seed
 from course.grading.task import Measurement
@@ -26,23 +26,23 @@ def all_tasks() -> dict[str, Exercise]:
     return {name: task for module in modules for name, task in module.TASKS.items()}
 
 
-def judge(name: str, answer: Callable) -> None:
+def judge(name: str, answer: Callable, phrase: str) -> None:
     """Raise WrongAnswer unless a function is right on data drawn from the class's secret."""
-    examine(name, all_tasks()[name], answer, np.random.default_rng(secret_seed(name)))
+    examine(name, all_tasks()[name], answer, np.random.default_rng(secret_seed(name, phrase)))
 
 
-def judge_value(name: str, measured, *read) -> None:
+def judge_value(name: str, measured, *read, phrase: str) -> None:
     """Raise WrongAnswer unless measured numbers, and the one read off them, are the class's."""
     task = all_tasks()[name]
     try:
-        examine(name, task, lambda *_: measured, np.random.default_rng(class_seed()))
+        examine(name, task, lambda *_: measured, np.random.default_rng(class_seed(phrase)))
     except WrongAnswer:
         if not read:
             raise
         _refuse(name, "not_yet")
     if not read:
         return
-    rng = np.random.default_rng(class_seed())
+    rng = np.random.default_rng(class_seed(phrase))
     arguments, _ = next(iter(task.cases(rng)))
     expected = task.read(rng, *arguments.values())
     number = np.asarray(*read)
@@ -50,20 +50,21 @@ def judge_value(name: str, measured, *read) -> None:
         _refuse(name, "read_off", how=task.say(task.how))
 
 
-def cases_of(name):
+def cases_of(name: str, phrase: str) -> list[Inputs]:
     """Return the arguments of each case of a task, as the class draws them."""
     task = all_tasks()[name]
     measured = isinstance(task, Measurement)
-    seed = class_seed() if measured else secret_seed(name)
+    seed = class_seed(phrase) if measured else secret_seed(name, phrase)
     return [arguments for arguments, _ in task.cases(np.random.default_rng(seed))]
 
 
-def ask(name, answer):
+def ask(name: str, answer: Callable, phrase: str) -> None:
     """Raise WrongAnswer unless an answer of a bank is right, as a hidden test does."""
     if not isinstance(all_tasks()[name], Measurement):
-        return judge(name, answer)
+        return judge(name, answer, phrase)
     with np.errstate(all="ignore"):
-        return judge_value(name, answer(*copy.deepcopy(cases_of(name)[0]).values()))
+        measured = answer(*copy.deepcopy(cases_of(name, phrase)[0]).values())
+        return judge_value(name, measured, phrase=phrase)
 
 
 def _refuse(name: str, id_: str, **fields: object) -> NoReturn:

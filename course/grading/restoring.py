@@ -9,7 +9,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import ClearHiddenTests, NbGraderPreprocessor
 
-from course.grading.seeds import SEED, class_seed
+from course.grading.seeds import SEED, class_phrase, class_seed
 
 MOST = 300  # cells of a notebook: to show very many takes long
 
@@ -85,7 +85,8 @@ class RestoreCells(NbGraderPreprocessor):
     def _check_phrase(self, sources):
         """Stop the grading of all students unless the gradebook's seed is the class's."""
         try:
-            if any(SEED.format(class_seed()) in source.splitlines() for source in sources):
+            seed = SEED.format(class_seed(class_phrase()))
+            if any(seed in source.splitlines() for source in sources):
                 return
             problem = "course/class-phrase.txt is not the phrase of the release"
         except RuntimeError as error:

@@ -22,6 +22,7 @@ from traitlets import Bool
 
 import attnbook
 
+WRITTEN_FOR = {"jupyter-client": "8.10.0"}  # whose provisioner is replaced here; a test compares
 HOME = "/home/student"
 PACKAGE = "/opt/attnbook"
 NOBODY = 65534  # whom a sandbox runs as where the grader is root: root has no limit of processes

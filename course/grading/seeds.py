@@ -1,4 +1,7 @@
-"""Seeds that an instructor sets once per class, by a phrase that students do not know."""
+"""Seeds that an instructor sets once per class, by a phrase that students do not know.
+
+`class_phrase` alone looks the phrase up; whoever grades asks it once, and hands the phrase on.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ COURSE = Path(__file__).parents[1]
 SEED = "CLASS_SEED = {}"  # a line of each master, with a 0, and of each release
 
 
-def phrase() -> str:
+def class_phrase() -> str:
     """Return the class's phrase: the environment's, or that of course/class-phrase.txt."""
     found = (os.environ.get(VARIABLE) or _kept() or "").strip()
     if not found:
@@ -44,14 +47,14 @@ def keep_phrase(given: str | None) -> None:
         file.chmod(0o600)
 
 
-def secret_seed(task: str) -> int:
+def secret_seed(task: str, phrase: str) -> int:
     """Return the seed of a task's hidden data."""
-    return _digest(f"hidden {task}", phrase())
+    return _digest(f"hidden {task}", phrase)
 
 
-def class_seed(of: str | None = None) -> int:
+def class_seed(phrase: str) -> int:
     """Return the seed that the release prints, from which data to measure on are drawn."""
-    return _digest("public", of or phrase()) % 1_000_000
+    return _digest("public", phrase) % 1_000_000
 
 
 def released() -> set[int]:
@@ -65,5 +68,5 @@ def _kept():
     return file.read_text().strip() if file.exists() else None
 
 
-def _digest(purpose, of):
-    return int.from_bytes(hashlib.sha256(f"{purpose}: {of}".encode()).digest()[:8], "big")
+def _digest(purpose, phrase):
+    return int.from_bytes(hashlib.sha256(f"{purpose}: {phrase}".encode()).digest()[:8], "big")

@@ -9,7 +9,7 @@ from nbconvert.preprocessors import Preprocessor
 from nbgrader.exchange.default import ExchangeReleaseFeedback
 from nbgrader.preprocessors import NbGraderPreprocessor
 
-from course.grading.seeds import SEED, class_seed
+from course.grading.seeds import SEED, class_phrase, class_seed
 
 # Bootstrap, which nbgrader brings, would break within words.
 STYLE = ".output_area pre { white-space: pre-wrap; overflow-wrap: anywhere; word-break: normal }"
@@ -24,7 +24,8 @@ class SetClassSeed(NbGraderPreprocessor):
     def preprocess_cell(self, cell, resources, index):
         """Replace the seed in one cell."""
         if cell.cell_type == "code":
-            cell.source = cell.source.replace(SEED.format(0), SEED.format(class_seed()))
+            seed = SEED.format(class_seed(class_phrase()))
+            cell.source = cell.source.replace(SEED.format(0), seed)
         return cell, resources
 
 

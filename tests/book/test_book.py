@@ -296,12 +296,6 @@ def test_the_repository_address_is_the_same_everywhere():
     assert set(written) == {URL}
 
 
-def test_the_version_is_the_same_everywhere():
-    version = re.search(r'__version__ = "(.+)"', read(ROOT / "attnbook/__init__.py"))[1]
-    assert yaml.safe_load(read(ROOT / "CITATION.cff"))["version"] == version
-    assert f"## {version} " in read(ROOT / "CHANGELOG.md")
-
-
 @pytest.mark.pinned
 def test_the_pictures_of_the_front_are_what_their_script_draws(tmp_path):
     for name, draw in (("story.svg", cover.draw_story), ("cover.svg", cover.draw)):

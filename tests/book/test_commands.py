@@ -25,7 +25,8 @@ def blocks(name, language):
 
 def commands():
     """Yield each call of make that a page gives, in a block or within a sentence."""
-    for name in [*PAGES, ".github/workflows/test.yml"]:
+    workflows = [f".github/workflows/{name}.yml" for name in ("test", "newest", "release")]
+    for name in [*PAGES, *workflows]:
         found = [line for block in blocks(name, "bash") for line in block.splitlines()]
         found += re.findall(r"`(make [^`]+)`", read(name))
         found += re.findall(r"^ *- run: (make .+)$", read(name), re.M)

@@ -64,6 +64,14 @@ def test_a_room_is_known_whatever_its_number():
     assert room_of("course.chapters") == room_of("tools.ch10_c.x") == ""
 
 
+def test_what_ships_plays_nothing():
+    """A mock replaces a part for a test; what ships is given its parts as arguments."""
+    for name, path in MODULES.items():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        asked = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+        assert name.startswith("tests.") or not any("mock" in ast.unparse(node) for node in asked)
+
+
 def test_nobody_changes_where_python_looks_for_modules():
     word = "sys" + ".path"
     for path in [*MODULES.values(), ROOT / "pyproject.toml", ROOT / "Makefile"]:

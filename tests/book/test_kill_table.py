@@ -8,23 +8,24 @@ import re
 import pytest
 
 from course import kill_table as kill
+from course import verdicts
 from course.bank import Wrong
 from course.chapters import chapters
-from course.grading import seeds
 from course.promises import keep
+from course.verdicts import Judged
 
 CHAPTERS = chapters()
 ENTRIES = {entry.name: entry for chapter in CHAPTERS for entry in kill.entries(chapter)}
 every_entry = pytest.mark.parametrize("name", ENTRIES)
 
 
-@pytest.fixture(autouse=True)
-def phrase(monkeypatch):
-    monkeypatch.setenv(seeds.VARIABLE, kill.PHRASE)
+@pytest.fixture(scope="session")
+def judged():
+    return verdicts.judged()
 
 
 def test_each_exercise_and_each_task_is_on_the_page_under_its_title(monkeypatch):
-    monkeypatch.setattr(kill, "rows", lambda entry: ["| row |"])
+    monkeypatch.setattr(kill, "rows", lambda entry, judged: ["| row |"])
     page = "\n".join(kill.kill_table())
     assert page.count("\n### ") == page.count("\n:::{") == page.count("| row |") == len(ENTRIES)
     for chapter in CHAPTERS:
@@ -35,24 +36,23 @@ def test_each_exercise_and_each_task_is_on_the_page_under_its_title(monkeypatch)
 
 
 @every_entry
-def test_each_wrong_answer_of_a_bank_has_a_row_with_what_is_said(name):
+def test_each_wrong_answer_of_a_bank_has_a_row_with_what_is_said(name, judged):
     entry, general = ENTRIES[name], kill.say("kill_general")
-    rows = list(kill.rows(entry))
+    rows = list(kill.rows(entry, judged[name]))
     for row, wrong in zip(rows, entry.wrong, strict=True):
         assert row.startswith(f"| `{wrong.answer.__name__}` | ")
         assert (general in row) == (not wrong.names_mistake)
 
 
 @every_entry
-def test_two_thirds_of_the_messages_of_a_bank_name_the_mistake(name):
+def test_two_thirds_of_the_messages_of_a_bank_name_the_mistake(name, judged):
     entry = ENTRIES[name]
-    whose = "a task" if entry.judge is kill.ask else "an exercise"
+    whose = "a task" if entry.is_task else "an exercise"
     keep(name, whose, "wrong_answers", len(entry.wrong))
     keep(name, whose, "percent_named", 100 * entry.named / len(entry.wrong))
     counts = [len(entry.wrong), entry.named, len(entry.wrong) - entry.named]
-    assert re.findall(r"\d+", kill.section(entry).split(":::")[1].splitlines()[0]) == [
-        str(count) for count in counts
-    ]
+    summary = kill.section(entry, judged[name]).split(":::")[1].splitlines()[0]
+    assert re.findall(r"\d+", summary) == [str(count) for count in counts]
 
 
 def test_markup_outside_of_code_is_escaped_and_a_bar_within_it():
@@ -61,13 +61,13 @@ def test_markup_outside_of_code_is_escaped_and_a_bar_within_it():
 
 
 @pytest.mark.parametrize("name", ["softmax", "window-mask"])
-def test_a_bank_that_is_not_judged_as_it_says_is_refused(name):
-    entry = ENTRIES[name]
+def test_a_bank_that_is_not_judged_as_it_says_is_refused(name, judged):
+    entry, passed, refused = ENTRIES[name], judged[name].right[0], judged[name].wrong[0]
     right, wrong = entry.right[0], entry.wrong[0].answer
     with pytest.raises(ValueError, match=f"{right.__name__} is called correct"):
-        list(kill.rows(entry._replace(wrong=[Wrong(right, "", True)])))
-    with pytest.raises(ValueError, match=f"{wrong.__name__} is called wrong: "):
-        list(kill.rows(entry._replace(right=[wrong])))
+        list(kill.rows(entry._replace(wrong=[Wrong(right, [], True)]), Judged([passed], [])))
+    with pytest.raises(ValueError, match=f"{wrong.__name__} is called wrong: {name}"):
+        list(kill.rows(entry._replace(wrong=[], right=[wrong]), Judged([], [refused])))
 
 
 @pytest.mark.parametrize("name", ["all_tasks", "_all_exercises"])

@@ -129,15 +129,38 @@ def test_numbers_of_16_bits_are_unpacked(rng):
 
 # ---- Write a story: book/live/story/model.js ----
 
+# Weights are many numbers: told at the first word, the middle one and the last.
 WRITE = """
 const { unpack, write } = require(process.argv[1]);
 const [parameters, ...jobs] = JSON.parse(require("fs").readFileSync(0)), model = unpack(parameters);
 console.log(JSON.stringify(jobs.map((job) => {
   const steps = [];
-  write(model, job, ({ token, logits, weights }) =>
-    steps.push({ token, logits, weights: job.inside && [...weights] }));
-  return steps;
+  write(model, job, (step) => steps.push(step));
+  const told = [0, Math.floor(steps.length / 2), steps.length - 1];
+  return steps.map(({ token, logits, weights }, at) =>
+    ({ token, logits, weights: told.includes(at) ? [...weights] : undefined }));
 })));
+"""
+# What a word takes: products of numbers and parameters of the layers, and of queries and keys.
+COUNT = """
+const { write, unpack } = require(process.argv[1]), core = globalThis.attnbook;
+const [parameters, job] = JSON.parse(require("fs").readFileSync(0)), model = unpack(parameters);
+const { linear, attention } = core;
+let multiplied = 0, scored = 0;
+core.linear = (x, w, b) => {
+  multiplied += x.length * w.length * w[0].length;
+  return linear(x, w, b);
+};
+core.attention = (query, key, ...others) => {
+  scored += query.length * key.length * key[0].length;
+  return attention(query, key, ...others);
+};
+const counts = [];
+write(model, job, () => {
+  counts.push([multiplied, scored]);
+  [multiplied, scored] = [0, 0];
+});
+console.log(JSON.stringify(counts));
 """
 RANDOM = """
 const { defaultRng } = require(process.argv[1]), seeds = JSON.parse(require("fs").readFileSync(0));
@@ -151,10 +174,10 @@ console.log(JSON.stringify(calls.map(([logits, seed, ...rest]) =>
 """
 
 
-def written(*jobs):
+def written(*jobs, how=WRITE):
     """Return the steps of each job, as a worker of the page takes them."""
     parameters = runpy.run_path(str(STORY / "data.py"))["data"]()["parameters"]
-    return ask(parameters, *jobs, script=STORY / "model.js", how=WRITE)
+    return ask(parameters, *jobs, script=STORY / "model.js", how=how)
 
 
 def job(tokens, **about):
@@ -167,11 +190,11 @@ def model():
     return pretrained.storyteller()
 
 
-def prompts(model, count, seed=0):
+def prompts(model, count, seed=0, most=None):
     """Cut stories of the small world anywhere."""
     rng = np.random.default_rng(seed)
     for _ in range(count):
-        words = small_world.story(rng).words
+        words = small_world.story(rng).words[:most]
         yield model.tokenizer.encode(" ".join(words[: rng.integers(1, len(words))]))
 
 
@@ -199,25 +222,30 @@ def test_a_word_is_chosen_as_the_package_chooses_it(rng):
 
 def test_greedy_words_are_the_packages_without_exception(model):
     """To the end of the story or the 201st word; the logits to 1e-3."""
-    begun = list(prompts(model, 50))
+    begun = list(prompts(model, 32))
     told = written(*(job(tokens) for tokens in begun))
     assert sum(map(len, told)) > 5_000
     for tokens, steps in zip(begun, told, strict=True):
-        found = [0, *(step["token"] for step in steps)]
-        assert found == model.generate(tokens, 201 - len(tokens), stop=1).tolist()
-        logits = [step["logits"] for step in steps]
-        np.testing.assert_allclose(logits, model.logits(found[:-1]), atol=1e-3)
+        found = np.array([0, *(step["token"] for step in steps)])
+        logits = model.logits(found[:-1])
+        np.testing.assert_allclose([step["logits"] for step in steps], logits, atol=1e-3)
+        # Word for word what `generate` writes: each is the likeliest after those before it.
+        assert found[: len(tokens)].tolist() == list(tokens)
+        assert found[len(tokens) :].tolist() == logits.argmax(-1)[len(tokens) - 1 :].tolist()
+        assert len(found) == 201 or found[-1] == 1
+        assert 1 not in found[len(tokens) : -1]
 
 
 def test_words_drawn_from_the_same_random_numbers_are_the_packages(model):
     rng, jobs, expected = np.random.default_rng(1), [], []
-    for tokens in prompts(model, 40, seed=1):
+    for tokens in prompts(model, 40, seed=1, most=24):
         seed, temperature = int(rng.integers(100)), round(rng.uniform(0.1, 2), 1)
         top_p = round(rng.uniform(0.1, 1), 2)
-        jobs.append(job(tokens, seed=seed, temperature=temperature, topP=top_p, most=128))
+        jobs.append(job(tokens, seed=seed, temperature=temperature, topP=top_p, most=72))
         generator = np.random.default_rng(seed)
         about = {"rng": generator, "temperature": temperature, "top_p": top_p, "stop": 1}
-        expected.append(model.generate(tokens, 128 - len(tokens), **about).tolist())
+        expected.append(model.generate(tokens, 72 - len(tokens), **about).tolist())
+    assert sum(map(len, expected)) - sum(len(job["tokens"]) for job in jobs) > 2_000
     told = written(*jobs)
     assert [[0, *(step["token"] for step in steps)] for steps in told] == expected
 
@@ -250,14 +278,23 @@ def places(mistake, begun, length):
     }.get(mistake, at)
 
 
-@pytest.mark.parametrize(
-    "mistake", ["right", "unrotated", "backward", "halves", "restart", "tiled", "unscaled"]
-)
-def test_mistakes_are_those_that_they_are_called(model, mistake):
+MISTAKES = ["right", "unrotated", "backward", "halves", "restart", "tiled", "unscaled"]
+
+
+@pytest.fixture(scope="module")
+def mistaken(model):
+    """Return the beginnings, and what each mistake makes of them: asked for once."""
     begun = list(prompts(model, 3, seed=2))
-    told = written(*(job(tokens, mistake=mistake, inside=True) for tokens in begun))
+    jobs = [job(tokens, mistake=each, most=150) for each in MISTAKES for tokens in begun]
+    told = written(*jobs)
+    return begun, {each: told[3 * i : 3 * i + 3] for i, each in enumerate(MISTAKES)}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_mistakes_are_those_that_they_are_called(model, mistaken, mistake):
+    begun, told = mistaken
     as_made = broken(model, mistake)
-    for tokens, steps in zip(begun, told, strict=True):
+    for tokens, steps in zip(begun, told[mistake], strict=True):
         found = [0, *(step["token"] for step in steps)]
         trace = as_made.trace(found[:-1], positions=places(mistake, len(tokens), len(steps)))
         np.testing.assert_allclose([step["logits"] for step in steps], trace.logits, atol=1e-3)
@@ -267,6 +304,25 @@ def test_mistakes_are_those_that_they_are_called(model, mistake):
         for at in (0, len(steps) // 2, len(steps) - 1):
             expected = trace.weights[:, order, at, : at + 1].ravel()
             np.testing.assert_allclose(steps[at]["weights"], expected, atol=1e-4)
+
+
+def test_a_word_takes_each_parameter_once_and_each_word_before_it_once(model):
+    """So a story is written fast: what was computed for a word is kept for those after it."""
+    tokens = next(prompts(model, 1))
+    counts = written(job(tokens), how=COUNT)
+    layers = [each.attention for each in model.layers]
+    matrices = sum(
+        matrix.size
+        for each in model.layers
+        for matrix in [
+            *(getattr(each.attention, f"w_{letter}") for letter in "qkvo"),
+            *(each.w_gate, each.w_up, each.w_down),
+        ]
+    )
+    assert len(counts) > 100
+    for at, (multiplied, scored) in enumerate(counts):
+        assert multiplied == matrices
+        assert scored == sum(layer.w_q.shape[1] for layer in layers) * (at + 1)
 
 
 def test_the_figure_knows_the_words_and_the_mistakes_of_the_model(model):
@@ -298,3 +354,19 @@ def wrong(words, questions):
     words = list(words)
     words[questions[-1].position] = "he"
     return words
+
+
+NUMBERS = "test_its_numbers_are_attnbooks"
+
+
+@pytest.mark.parametrize(
+    "name", sorted(path.name for path in (ROOT / "book/live").iterdir() if path.is_dir())
+)
+def test_every_figure_has_a_test_of_its_numbers(name):
+    path = ROOT / f"tests/browser/live/test_{name}.py"
+    written = path.read_text(encoding="utf-8") if path.is_file() else ""
+    assert f"def {NUMBERS}(" in written, (
+        f"book/live/{name} is a figure whose numbers nobody compares: write {NUMBERS} in"
+        f" {path.relative_to(ROOT)}, which sets its controls to 200 random settings (`tried`) and"
+        " compares what is drawn with what attnbook computes; test_clock.py beside it is short"
+    )

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import sync_playwright
 
+from tools import PATIENCE
+
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "_build" / "html"
 NAMES = ["chromium", "chromium-browser", "google-chrome"]
@@ -57,5 +59,14 @@ def chromium():
     with sync_playwright() as playwright:
         path = next(filter(None, map(shutil.which, NAMES)))
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        browser.on("context", lambda context: context.set_default_timeout(PATIENCE * 1000))
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def one_page(chromium):
+    """Return a page that tests hand on: a new context and process cost more than most tests."""
+    context = chromium.new_context()
+    yield context.new_page()
+    context.close()

@@ -18,7 +18,9 @@ import pytest
 from course.chapters import ROOT, chapters
 from course.pages import MEASURED
 from course.promises import keep
+from tests.browser.waiting import wait_for
 from tests.outputs import cells, outputs
+from tools import PATIENCE
 
 BOOK = ROOT / "book"
 LAB = ROOT / ".venv-lab"
@@ -121,13 +123,13 @@ def jupyter(folder, home):
             started = time.monotonic()
             while not list((home / "run").glob("jpserver-*-open.html")):
                 assert server.poll() is None, (home / "log").read_text()
-                assert time.monotonic() - started < 60, (home / "log").read_text()
+                assert time.monotonic() - started < PATIENCE, (home / "log").read_text()
                 time.sleep(0.1)
             (about,) = (home / "run").glob("jpserver-*.json")  # complete: written before the other
             yield json.loads(about.read_text(encoding="utf-8"))["url"], token
         finally:
             server.terminate()
-            server.wait(30)
+            server.wait(PATIENCE)
 
 
 def choose(page, menu, entry):
@@ -154,18 +156,15 @@ def opened(request, context, jupyter, home):
     page.on("pageerror", lambda error: complaints.append(" ".join(error.stack.split())))
     page.on("request", lambda request: complaints.append(request.url) if foreign(request) else None)
 
-    def wait(condition):
-        page.wait_for_function(condition, timeout=90_000, polling=500)
-
     page.goto(f"{url}lab/tree/book/{name}?token={token}")
-    wait(OPENED)
+    wait_for(page, OPENED, "the chapter is opened", polling=500)
     if name == RUN.notebook.name:
-        wait(KERNEL)
+        wait_for(page, KERNEL, "its kernel is ready", polling=500)
         choose(page, "Run", "Run All Cells")
-        wait(FINISHED)
+        wait_for(page, FINISHED, "every cell ran, or one failed", polling=500)
         choose(page, "File", "Save Notebook")
-        wait(SAVED)
-    wait(DRAWN)
+        wait_for(page, SAVED, "the chapter is saved", polling=500)
+    wait_for(page, DRAWN, "every cell is drawn", polling=500)
     yield page, name, complaints
     page.close()
 

@@ -137,7 +137,6 @@ def test_no_source_maps_are_shipped():
 def open_chapter(chromium, address):
     """Open a chapter; check what it shows; return every URL asked for."""
     context = chromium.new_context()
-    context.set_default_timeout(90_000)  # on a busy machine it takes much longer than 5 s
     shared = {"Access-Control-Allow-Origin": "*"}
     context.route(
         lambda url: not url.startswith(address),

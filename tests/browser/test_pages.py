@@ -86,8 +86,9 @@ SAMPLE = """() => {
 }"""
 HIDE = """() => document.querySelectorAll("article :not(.katex *)").forEach((e) => {
   if (e.closest("[data-sample]") || e.querySelector("[data-sample]")) return;
-  if (e.closest("pre")) e.remove();
-  else e.style.setProperty("display", "none", "important");
+  if (!e.closest("pre") && e.closest("table, ol, ul, dl"))
+    e.style.setProperty("display", "none", "important");
+  else e.remove();
 })"""
 OF_COLOURS = ["color-contrast", "link-in-text-block"]
 AXE_COLOURS = f"""async () => (await axe.run(
@@ -98,16 +99,30 @@ AXE_REST = f"""async () => {{
 }}"""
 
 
+@pytest.fixture
+def heard(one_page):
+    """Return a page, a list of what goes wrong on it, and a set of the hosts that it asks."""
+    troubles, hosts = [], set()
+    listeners = {
+        "console": lambda it: it.type in ("error", "warning") and troubles.append(it.text),
+        "pageerror": lambda error: troubles.append(str(error)),
+        "response": lambda got: got.status < 400 or troubles.append(f"{got.status} {got.url}"),
+        "request": lambda asked: hosts.add(urlsplit(asked.url).netloc),
+    }
+    for event, listener in listeners.items():
+        one_page.on(event, listener)
+    yield one_page, troubles, hosts
+    for event, listener in listeners.items():
+        one_page.remove_listener(event, listener)
+
+
 # Each page is loaded in both themes and at both widths, and looked at in all four.
 @pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark")])
 @pytest.mark.parametrize("name", PAGES)
-def test_page_is_sound_visible_and_accessible(chromium, address, name, theme, width):
-    page = chromium.new_page(viewport={"width": width, "height": 800}, color_scheme=theme)
-    troubles, hosts = [], set()
-    page.on("console", lambda it: it.type in ("error", "warning") and troubles.append(it.text))
-    page.on("pageerror", lambda error: troubles.append(str(error)))
-    page.on("response", lambda got: got.ok or troubles.append(f"{got.status} {got.url}"))
-    page.on("request", lambda asked: hosts.add(urlsplit(asked.url).netloc))
+def test_page_is_sound_visible_and_accessible(heard, address, name, theme, width):
+    page, troubles, hosts = heard
+    page.set_viewport_size({"width": width, "height": 800})
+    page.emulate_media(color_scheme=theme, media="screen")
     page.goto(f"{address}/{name}", wait_until="load")
     looks = [page.evaluate(LOOK)]
     page.evaluate(AXE)
@@ -121,7 +136,6 @@ def test_page_is_sound_visible_and_accessible(chromium, address, name, theme, wi
     found += page.evaluate(AXE_COLOURS)
     switch(page, theme)
     found += page.evaluate(AXE_COLOURS)
-    page.close()
 
     assert troubles == []
     assert hosts <= {urlsplit(address).netloc, ""}, "asks another host"

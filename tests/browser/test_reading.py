@@ -38,10 +38,10 @@ MEASURE = """async () => {
 
 
 @pytest.mark.parametrize("name", every(lambda chapter: [f"book/{chapter.name}"]))
-def test_a_chapter_is_read_in_about_half_an_hour(chromium, address, name):
-    page = chromium.new_page(viewport={"width": 1280, "height": 800})
+def test_a_chapter_is_read_in_about_half_an_hour(one_page, address, name):
+    page = one_page
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.emulate_media(media="screen")
     page.goto(f"{address}/{name}.html", wait_until="load")
-    found = page.evaluate(MEASURE)
-    page.close()
-    for what, measured in found.items():
+    for what, measured in page.evaluate(MEASURE).items():
         keep(name, "a chapter's page", what, measured)

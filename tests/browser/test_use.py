@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from course.chapters import ROOT, chapters
+from tests.browser.waiting import SETTLED, at_rest
 
 SITE = ROOT / "_build" / "html"
 CHAPTERS = [f"book/{chapter.name}" for chapter in chapters()]
@@ -170,17 +171,6 @@ TOP = """() => {
 }"""
 
 
-def at_rest(page):
-    """Return what stands at the top once it has not moved for half a second."""
-    places = []
-    for _ in range(100):
-        places.append(page.evaluate(TOP))
-        if places[-1] and places[-6:] == [places[-1]] * 6:
-            break
-        page.wait_for_timeout(100)
-    return places[-1]
-
-
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("part", [0.3, 0.6, 0.9])
 def test_a_reload_and_the_way_back_find_the_place(page, address, part, width):
@@ -188,11 +178,11 @@ def test_a_reload_and_the_way_back_find_the_place(page, address, part, width):
     page.goto(f"{address}/{CHAPTER}")
     page.evaluate(SETTLED)
     page.evaluate(f"scrollTo(0, {part} * document.documentElement.scrollHeight)")
-    place = at_rest(page)  # what came near is laid out
+    place = at_rest(page, TOP)  # what came near is laid out
     for step in (page.reload, lambda: (page.goto(f"{address}/book/notation.html"), page.go_back())):
         step()
         page.evaluate(SETTLED)
-        assert at_rest(page) == place
+        assert at_rest(page, TOP) == place
 
 
 @pytest.mark.parametrize("width", [1280, 390])
@@ -246,15 +236,6 @@ HERE = """() => {
           && parseFloat(style.outlineWidth) >= 2 && style.outlineColor !== paper
           && !/, 0\\)/.test(style.outlineColor),
           inside: box.bottom > 0 && box.top < innerHeight, html: e.outerHTML.slice(0, 120)};
-}"""
-
-
-# The page is laid out, its fonts are there, and what scrolls is found among what changed with them.
-SETTLED = """async () => {
-  const drawn = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
-  await drawn();
-  await document.fonts.ready;
-  await drawn();
 }"""
 
 

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from course import verdicts
 from course.chapters import ROOT, Chapter, chapters, chapters_and_drafts
 from tools.chapter import list_in_toc
 
@@ -24,6 +25,9 @@ def copy_of_the_repository(target: Path) -> Path:
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, target / name)
     subprocess.run(["git", "init", "-q"], cwd=target, check=True)
+    verdicts.judged()
+    kept = verdicts.place(chapters()[0], verdicts.TASKS).parent
+    shutil.copytree(kept, target / kept.relative_to(ROOT))  # what is the same is judged once
     return target
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.course.nbgrading import BIN, begin_course, nbgrader
+from tests.course.nbgrading import BIN, begin_course, nbgrader, python
 from tools import canvas_grades, grade_demo, students
 
 FIRST, SECOND, *_ = students.ASSIGNMENTS
@@ -125,9 +125,8 @@ Student,ID,SIS User ID,SIS Login ID,Section,Notes,Essay (900),{FIRST} (901),Fina
 """
 HEADED = GRADEBOOK.replace(FIRST, "Assignment 1: Why attention?")
 TEACHER = f"""
-import sys
 from nbgrader.api import Gradebook
-with Gradebook("sqlite:///" + sys.argv[1]) as gradebook:
+with Gradebook("sqlite:///scores.db") as gradebook:
     (notebook,) = gradebook.find_submission("{FIRST}", "12345").notebooks
     notebook.late_submission_penalty = 2
     for grade in notebook.grades:
@@ -175,8 +174,9 @@ def test_without_the_phrase_of_the_release_nobody_is_graded(course, stopped):
 @pytest.fixture(scope="session")
 def filled(course, collected, stopped):
     """Grade all, and one text by hand; return the rows for Canvas, and what is told."""
-    nbgrader(course, "autograde", FIRST, "--student=[!4]*")  # each takes seconds
-    subprocess.run([BIN / "python", "-c", TEACHER, course / "scores.db"], check=True)
+    # Each takes seconds; and for each one kernel has to do, with none in its place.
+    nbgrader(course, "autograde", FIRST, "--student=[!4]*", most_restarts=0)
+    python(course, TEACHER)
     return for_canvas(course)
 
 

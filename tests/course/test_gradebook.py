@@ -12,8 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.course.nbgrading import BIN, PHRASE, ROOT, begin_course, nbgrader, needs_sandbox, scores
-from tools import grade_demo, students
+from tests.course.nbgrading import (
+    BIN,
+    PHRASE,
+    ROOT,
+    begin_course,
+    nbgrader,
+    needs_sandbox,
+    python,
+    scores,
+)
+from tools import PATIENCE, grade_demo, students
 
 ASSIGNMENT = students.ODD_ASSIGNMENT
 CHROMIUM = next(
@@ -138,19 +147,18 @@ def formgrader(course):
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     with subprocess.Popen(command, cwd=course, env=settings, **quiet) as server:
         try:
-            deadline = time.monotonic() + 60
+            deadline = time.monotonic() + PATIENCE
             while not (found := list(course.glob("runtime/jpserver-*.json"))):
                 assert server.poll() is None
                 assert time.monotonic() < deadline
                 time.sleep(0.2)
             address = json.loads(found[0].read_text())["url"]
             asks = (
-                "import sys; from nbgrader.api import Gradebook\n"
-                "with Gradebook('sqlite:///' + sys.argv[1]) as book:\n"
-                "    print(book.find_submission(sys.argv[2], 'attempts').notebooks[0].id)"
+                "from nbgrader.api import Gradebook\n"
+                "with Gradebook('sqlite:///scores.db') as book:\n"
+                f"    print(book.find_submission('{ASSIGNMENT}', 'attempts').notebooks[0].id)"
             )
-            python = [BIN / "python", "-c", asks, course / "scores.db", ASSIGNMENT]
-            name = subprocess.run(python, capture_output=True, text=True, check=True).stdout.strip()
+            name = python(course, asks).strip()
             yield f"{address}formgrader/submissions/{name}/?index=0"
         finally:
             server.terminate()
@@ -160,20 +168,36 @@ def formgrader(course):
 def chromium():
     sync_api = pytest.importorskip("playwright.sync_api", reason="make .venv/browser installs it")
     with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox"], timeout=1000 * PATIENCE
+        )
         yield browser
         browser.close()
 
 
-def opened(chromium, address, ours):
-    """Open a page; return it, and its errors and what it asked of others, if no policy stops it."""
+# When an image that we add to a loaded page has failed, those before it have, and were asked for.
+ALL_BEGUN = """() => new Promise(done => {
+    const last = new Image();
+    last.onerror = () => setTimeout(done);
+    last.src = "data:image/png,none";
+})"""
+
+
+def opened(chromium, address, ours, ready=None):
+    """Open a page; return it, and its errors and what it asked of others, if no policy stops it.
+
+    ``ready`` selects what is there when the page's own scripts have run.
+    """
     page, asked, stopped = chromium.new_page(), [], []
     page.on("pageerror", lambda error: asked.append(str(error)))
     page.on("dialog", lambda dialog: asked.append(dialog.message))
     page.on("request", lambda request: asked.append(request.url))
     page.on("requestfailed", lambda found: stopped.extend([found.url] * (found.failure == "csp")))
+    page.set_default_timeout(1000 * PATIENCE)
     page.goto(address)
-    page.wait_for_timeout(1500)
+    page.evaluate(ALL_BEGUN)
+    if ready:
+        page.wait_for_selector(ready)
     return page, [url for url in asked if not ours(url) and url not in stopped]
 
 
@@ -211,7 +235,9 @@ CELLS = ".text_cell_render, .output_subarea, .input_area"
 def test_in_formgrader_nothing_of_a_submission_runs(course, formgrader, chromium):
     before = scores(course, ASSIGNMENT)
     address = formgrader.partition("/formgrader")[0]
-    page, asked = opened(chromium, formgrader, lambda url: url.startswith((address, "data:")))
+    page, asked = opened(
+        chromium, formgrader, lambda url: url.startswith((address, "data:")), ".tabbable:focus"
+    )
     assert asked == []
     inspect(page, CELLS)
     assert page.locator("input.score").count() >= 5  # it is Formgrader's page, and works

@@ -10,12 +10,7 @@ import pytest
 
 from course.chapters import ROOT, chapters, drafts
 from course.words import say
-from tests.course.made_up import (
-    TITLE,
-    add_chapter,
-    copy_of_the_repository,
-    run,
-)
+from tests.course.made_up import TITLE, add_chapter, copy_of_the_repository, run
 
 # What `make measure` does, for the new chapter alone.
 MEASURE = """

@@ -15,16 +15,14 @@ import pytest
 
 import attnbook
 from attnbook.exercises import WrongAnswer
-from course.grading import seeds
-from course.grading.judging import all_tasks, cases_of, judge, judge_value
+from course.grading import judging
+from course.grading.judging import all_tasks, cases_of
 from course.grading.remote import LARGEST, NoAnswer, Remote
 from course.grading.task import Measurement
 from tools import students
 
-
-@pytest.fixture(autouse=True)
-def phrase(monkeypatch):
-    monkeypatch.setenv(seeds.VARIABLE, "demo")
+PHRASE = "demo"
+judge = functools.partial(judging.judge, phrase=PHRASE)
 
 
 def from_kernel(value):
@@ -96,13 +94,25 @@ def test_a_wrong_answer_that_is_handed_in_is_rejected_through_the_bridge(task, n
     exec(students.handed_in(wrong.answer, "answer"), names)  # it stands alone
     with np.errstate(all="ignore"):
         if isinstance(all_tasks()[task], Measurement):
-            numbers = from_kernel(names["answer"](*cases_of(task)[0].values()))
-            asked = functools.partial(judge_value, task, numbers)
+            numbers = from_kernel(names["answer"](*cases_of(task, PHRASE)[0].values()))
+            asked = functools.partial(judging.judge_value, task, numbers, phrase=PHRASE)
         else:
             asked = functools.partial(judge, task, from_kernel(names["answer"]))
         with pytest.raises(WrongAnswer) as caught:
             asked()
     assert " ".join(caught.value.ids) in wrong.ids
+
+
+@pytest.mark.parametrize("name", all_tasks())
+def test_a_right_answer_is_judged_in_few_calls_to_the_kernel(name):
+    task, calls = all_tasks()[name], []
+    names = {"value": task.reference}
+    if isinstance(task, Measurement):
+        names["value"] = task.reference(*cases_of(name)[0].values())
+    value = Remote("value", lambda code: calls.append(code) or repr(eval(code, names))).resolve()
+    if not isinstance(task, Measurement):
+        judge(name, value)
+    assert 1 <= len(calls) <= 10
 
 
 def raising(error):

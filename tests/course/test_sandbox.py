@@ -21,7 +21,6 @@ from tools import grade_demo, students
 from tools.students import FULL, NONE, NOT_GRADED
 
 ASSIGNMENT = students.ODD_ASSIGNMENT
-LIMITS = [f"--JudgedExecute.{limit}" for limit in ("timeout=20", "call_timeout=5")]
 NOBODY = 65534
 
 # What gets nobody a point. Each defines `stolen`, the text of an answer, if it can.
@@ -53,7 +52,7 @@ STEAL = {
     """,
     "asks-the-network": """
         import urllib.request
-        stolen = urllib.request.urlopen("{address}", timeout=2).read().decode()
+        stolen = urllib.request.urlopen("{address}").read().decode()
     """,
     "asks-a-socket": """
         import socket
@@ -205,8 +204,8 @@ HARM = {
         said += sorted({{*rights}} - {{"0" * 16}})
         for command in (["su", "-c", "id"], ["sudo", "-n", "id"], ["unshare", "-Ur", "id"]):
             try:
-                said += command if subprocess.run(command, timeout=5).returncode == 0 else []
-            except (OSError, subprocess.TimeoutExpired):
+                said += command if subprocess.run(command).returncode == 0 else []
+            except OSError:
                 pass
     """,
     "writes-to-the-terminal": r"""
@@ -345,7 +344,7 @@ def played(tmp_path_factory):
     grade_demo.hand_in(root, "zz-perfect", ASSIGNMENT, students.perfect)
     before = fingerprint()
     try:
-        said = nbgrader(root, "autograde", ASSIGNMENT, *LIMITS, fails=True)  # one is no notebook
+        said = nbgrader(root, "autograde", ASSIGNMENT, fails=True)  # one is no notebook
         found = {"asked": server.asked, "canary": canary.poll(), "code": fingerprint() == before}
     finally:
         server.shutdown()

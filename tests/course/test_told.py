@@ -35,9 +35,14 @@ def plain_softmax(given):
 
 
 def waits(given):
-    """Wait in the first task; ask the kernel to end in the second, and end it in the third."""
+    """Wait in the first task for what never comes."""
+    wait = "import signal\n\ndef window_mask(length, window):\n"
+    return {"window-mask": f"{wait}    while True:\n        signal.pause()\n"}
+
+
+def ends(given):
+    """Ask the kernel to end in the second task, and end it in the third."""
     return {
-        "window-mask": "import time\n\ndef window_mask(length, window):\n    time.sleep(99)\n",
         "entropy-weights": "def entropy_weights(scores, wanted):\n    exit()\n",
         "keep-few": "import os\n\nclass Errors:\n    def __array__(self, *_, **__):\n"
         "        os._exit(4)\n\nerrors, enough = Errors(), 1\n",
@@ -50,8 +55,9 @@ def course(tmp_path_factory):
     begin_course(root, ASSIGNMENT)
     for name in (*HONEST, "edits_tests", "copies_tests", "loses_cells"):
         grade_demo.hand_in(root, name, ASSIGNMENT, getattr(students, name))
-    for name, make in (("raises", raises), ("named", plain_softmax), ("waits", waits)):
+    for name, make in (("raises", raises), ("named", plain_softmax), ("ends", ends)):
         grade_demo.hand_in(root, name, ASSIGNMENT, make)
+    grade_demo.hand_in(root, "waits", ASSIGNMENT, waits)
     for name, text in SUBMITTED.items():  # one of them through the exchange
         (root / "submitted" / "perfect" / ASSIGNMENT / name).write_text(text)
     return root
@@ -60,7 +66,8 @@ def course(tmp_path_factory):
 @pytest.fixture(scope="module")
 def told(course):
     """Return what is said about each student, by the student's name."""
-    text = nbgrader(course, "autograde", ASSIGNMENT, "--JudgedExecute.call_timeout=3")
+    text = nbgrader(course, "autograde", ASSIGNMENT, "--student=[!w]*")
+    text += nbgrader(course, "autograde", ASSIGNMENT, "--student=waits", call_timeout=1)
     return dict(re.findall(r"(?s)with ID '(\w+)'(.*?)(?=Creating/updating|\Z)", text))
 
 
@@ -94,7 +101,7 @@ def test_each_has_the_points_of_what_is_right(course, told):
     assert found == {
         **dict.fromkeys(("perfect", "copies_tests", "loses_cells"), students.FULL),
         "edits_tests": students.NONE._replace(first=5),
-        **dict.fromkeys(("empty", "raises", "named", "waits"), students.NONE),
+        **dict.fromkeys(("empty", "raises", "named", "ends", "waits"), students.NONE),
     }
 
 
@@ -130,12 +137,13 @@ def test_where_a_visible_check_fails_the_mistake_is_named_all_the_same(course, t
 def test_why_a_kernel_ended_is_told(course, told):
     first, *_ = said_below(course, "named").values()
     assert first == ["window_mask: the kernel was ended from within (exit 3)."]
-    late, asked, numbers, reading = said_below(course, "waits").values()
+    _, asked, numbers, reading = said_below(course, "ends").values()
     why = "the kernel was ended from within (exit 4)"
     assert numbers == [f"errors: {why}."]
     assert reading == [f"errors: not run, since in a test before {why}."]
-    assert late == ["window_mask: it gave no result in 3 s (does a loop never end?)."]
     assert asked == ["entropy_weights: the kernel was asked to end, as by exit()."]
+    late, *_ = said_below(course, "waits").values()
+    assert late == ["window_mask: it gave no result in 1 s (does a loop never end?)."]
 
 
 def test_too_much_memory_is_told_and_ends_no_kernel(course, told):
@@ -145,7 +153,7 @@ def test_too_much_memory_is_told_and_ends_no_kernel(course, told):
 
 def test_a_notebook_that_takes_too_long_in_all_is_given_up(course, told):
     grade_demo.hand_in(course, "slow", ASSIGNMENT, students.perfect)
-    nbgrader(course, "autograde", ASSIGNMENT, "--student=slow", "--JudgedExecute.most_seconds=0")
+    nbgrader(course, "autograde", ASSIGNMENT, "--student=slow", most_seconds=0)
     found = said_below(course, "slow")
     assert list(found) == list(TESTS)
     assert all("the notebook took too long" in each[0] for each in found.values())

@@ -33,6 +33,7 @@ from tests.book.numbers_read import Section, read
 from tools import PATIENCE
 from tools.notebooks import by_files
 
+WRITTEN_FOR = {"nbval": "0.11.0"}  # what it reaches into
 READERS = ROOT / ".venv-lab/bin/python"  # the Python of Binder and of a class's hub
 
 

@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 import zipfile
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -92,6 +93,10 @@ class TestPage:
             assert not parts.netloc, url
             if parts.scheme != "data":
                 assert (here.parent / unquote(parts.path)).resolve().is_file(), url
+
+    def test_no_two_things_have_one_id(self, name):
+        ids = Counter(tag["id"] for tag in page(name).find_all(id=True))
+        assert [each for each, count in ids.items() if count > 1] == []
 
     def test_pictures_have_alt_text(self, name):
         for image in article(name).find_all("img"):
@@ -211,6 +216,24 @@ def test_the_sources_list_every_entry_of_the_bibliography():
 def test_each_source_says_in_which_sections_it_is_cited():
     for entry in page("book/references").select(".citation"):
         assert entry.select(".cited-in a"), entry.get_text()
+
+
+def test_the_sections_that_a_source_names_cite_it():
+    folder = SITE / "book"
+    for entry in page("book/references").select(".citation"):
+        for link in entry.select(".cited-in a"):
+            name, _, anchor = link["href"].partition("#")
+            back = f"a[href$='references.html#{entry['id']}']"
+            section = soup(folder / name).find(id=anchor)
+            assert section.select(back), (entry.get_text(), link["href"])
+
+
+def test_a_page_says_which_version_it_shows():
+    import attnbook
+
+    for name in PAGES:
+        (shown,) = page(name).select("footer a.version")
+        assert shown.get_text() == f"Version {attnbook.__version__}"
 
 
 def test_a_section_leads_to_the_functions_it_names():

@@ -19,6 +19,8 @@ from course.quiz import read
 from course.words import say
 from tools.slides.template import CONTENTS, DECK, ENTRY, HEAD, SLIDE
 
+# Whose nodes and builder this takes apart; a test compares with constraints.txt.
+WRITTEN_FOR = {"sphinx": "7.4.7", "myst-nb": "1.4.0", "sphinx-proof": "0.4.0"}
 BESIDE = 1.62  # a picture less wide than this, for its height, has its text beside it
 LISTS = ("bullet_list", "enumerated_list", "definition_list")
 SAID = ("paragraph", "math_block", "block_quote", *LISTS)

@@ -68,8 +68,6 @@ withData("dates", (data) => {
       block.setAttribute("aria-label", words[name]);
       return block;
     });
-    // What stays is not laid out anew.
-    const put = (element, text) => { if (element.textContent !== text) element.textContent = text; };
     const places = words.places.split("|"), percent = (share) => Math.round(100 * share);
     const digits = places.map((_, i) => {
       const digit = button(target, "digit", "", () => set({ digit: i + 1 }));

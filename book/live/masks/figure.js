@@ -68,19 +68,19 @@ live("masks", ({ stage, words, set }) => {
     });
     const sums = weights.map((row) => row.reduce((a, b) => a + b));
     rows.forEach(({ buttons, weights: cells, output: cell, sum }, i) => {
-      sum.textContent = sums[i].toFixed(2);
+      put(sum, sums[i].toFixed(2));
       sum.classList.toggle("short", sums[i] < 0.995);
       buttons.forEach((button, j) => {
         button.setAttribute("aria-pressed", seen[i][j]);
-        button.textContent = seen[i][j] ? "✓" : "·";
+        put(button, seen[i][j] ? "✓" : "·");
       });
       cells.forEach((each, j) => {
-        each.textContent = weights[i][j].toFixed(2);
+        put(each, weights[i][j].toFixed(2));
         each.dataset.weight = weights[i][j];
         each.style.setProperty("--share", weights[i][j]);
         each.classList.toggle("wiggled", j === token);
       });
-      cell.textContent = words[states[i]];
+      put(cell, words[states[i]]);
       cell.className = `output ${states[i]}`;
       cell.dataset.output = output[i];
     });

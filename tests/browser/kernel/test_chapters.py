@@ -14,6 +14,7 @@ from playwright.sync_api import TimeoutError
 
 from attnbook.pretrained.smollm2 import MISSING
 from course.chapters import ROOT, chapters
+from tests.browser.waiting import wait_for
 
 NOTEBOOKS = [path for chapter in chapters() for path in chapter.notebooks]
 
@@ -31,6 +32,7 @@ CELLS = """() => [...jupyterapp.shell.currentWidget.content.model.cells]
     ran: cell.executionCount && cell.executionState === 'idle',
     outputs: cell.outputs.toJSON(),
   }))"""
+RAN = f"() => ({CELLS})().filter((cell) => cell.ran).length"
 FINISHED = f"""() => {{
   const cells = ({CELLS})();
   return cells.every((cell) => cell.ran)
@@ -47,11 +49,15 @@ def played(chromium, address, notebook):
         page = context.new_page()
         page.route(f"{address}/jupyter-lite.json", lambda route: route.fulfill(json=config))
         page.goto(f"{address}/lab/index.html?path={notebook}")
-        page.wait_for_function(OPENED, timeout=120_000)
-        page.wait_for_function(KERNEL, timeout=180_000, polling=1000)
+        wait_for(page, OPENED, "the chapter is opened", polling=1000)
+        wait_for(page, KERNEL, "its kernel is ready", polling=1000)
         page.evaluate(RUN_ALL)
+        ran = 0
         with contextlib.suppress(TimeoutError):  # then a cell is found that did not run
-            page.wait_for_function(FINISHED, timeout=900_000, polling=1000)
+            while not page.evaluate(FINISHED):  # a chapter may take long, a cell may not
+                more = f"(ran) => ({FINISHED})() || ({RAN})() > ran"
+                page.wait_for_function(more, arg=ran, polling=1000)
+                ran = page.evaluate(RAN)
         return page.evaluate(CELLS)
 
 

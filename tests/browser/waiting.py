@@ -1,0 +1,40 @@
+"""Waiting for a condition, never for a time: a machine that does much else is slow, not wrong."""
+
+import pytest
+from playwright.sync_api import TimeoutError
+
+from tools import PATIENCE
+
+
+def wait_for(page, condition, what, **options):
+    """Wait until a JavaScript condition holds; else say what was waited for in vain."""
+    try:
+        page.wait_for_function(condition, **options)
+    except TimeoutError:
+        pytest.fail(f"waited {PATIENCE} s in vain: {what}")
+
+
+# The page is laid out, its fonts are there, and what scrolls is found among what changed with them.
+SETTLED = """async () => {
+  const drawn = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  await drawn();
+  await document.fonts.ready;
+  await drawn();
+}"""
+
+# What a function sees once it has seen the same in 20 frames, one after another.
+RESTED = """async () => {
+  let seen, same = 0;
+  for (let frame = 0; same < 20 && frame < 2000; frame++) {
+    const now = JSON.stringify((LOOK)());
+    same = now === seen && now !== "null" ? same + 1 : 0;
+    seen = now;
+    await new Promise(requestAnimationFrame);
+  }
+  return same && JSON.parse(seen);
+}"""
+
+
+def at_rest(page, look="() => scrollY"):
+    """Return what a function in the page sees, once it does not move."""
+    return page.evaluate(RESTED.replace("LOOK", look))

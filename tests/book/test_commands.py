@@ -102,6 +102,10 @@ def test_each_command_of_the_makefile_is_made_once_and_called_by_its_name():
     made = re.findall(r"^((?:[a-z]+-?)+)(?: [a-z-]+)?:", MAKEFILE, re.M)
     (phony,) = re.findall(r"^\.PHONY: ((?:.*\\\n)*.*)$", MAKEFILE, re.M)
     assert sorted(set(made)) == sorted(phony.replace("\\", "").split())
-    for stage, run in (("test-notebooks", "--nbval"), ("test-package", "pytest"), ("lint", "ruff")):
+    for stage, run in (
+        ("test-notebooks", "$(nbval)"),
+        ("test-package", "pytest"),
+        ("lint", "ruff"),
+    ):
         recipe = re.search(rf"^{stage}:.*\n((?:\t.*\n)+)", MAKEFILE, re.M)[1]
         assert run in recipe

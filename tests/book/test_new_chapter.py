@@ -58,7 +58,9 @@ def test_what_is_written_is_valid_and_agrees(begun):
     assert set(pages.ASKED.findall(begun.session)) == set(quiz.read(begun).questions)
 
 
-def test_its_code_is_in_the_style_of_the_house(begun, root):
+@pytest.mark.parametrize("words", ["a", "one-number", "a-name-as-long-as-ever-one-was-given"])
+def test_its_code_is_in_the_style_of_the_house(root, words):
+    new.begin(f"{NEXT:02}-{words}", root)
     ruff = [sys.executable, "-m", "ruff"]
     settings = ["--config", ROOT / "pyproject.toml", "--no-cache", root]
     for command in (["check"], ["format", "--check"]):

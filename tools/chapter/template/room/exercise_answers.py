@@ -8,7 +8,7 @@ BANK = Bank()
 
 
 # TODO: answers as readers write them, of each class of mistakes in course/bank.py, or why there
-# can be none: BANK.never("squeeze", "the result has no axis of length 1", "@SLUG@-average").
+# can be none: BANK.never("squeeze", "the result has no axis of length 1", "the exercise's name").
 
 
 @BANK.right_for("@SLUG@-average")

@@ -50,5 +50,10 @@ _SHARP = Measurement(
 )
 
 TASKS = with_hints(
-    __file__, {"@SLUG@-sums": _SUMS, "@SLUG@-largest": _LARGEST, "@SLUG@-sharp": _SHARP}
+    __file__,
+    {
+        "@SLUG@-sums": _SUMS,
+        "@SLUG@-largest": _LARGEST,
+        "@SLUG@-sharp": _SHARP,
+    },
 )

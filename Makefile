@@ -60,7 +60,7 @@ test-package: .venv/ready ## test the package, its docstrings and the book as fi
 	$(call stage,package,$(read-test)) $(BIN)/pytest -q -n $(JOBS) attnbook tests/package tests/book
 
 # nbval runs each notebook once, in the Python of readers; what else is tested of it rides on that.
-nbval := -p no:doctest --nbval -o addopts= -o filterwarnings=
+nbval := -p no:doctest -p tests.notebooks.riding --nbval -o addopts= -o filterwarnings=
 test-notebooks: .venv/ready .venv-lab/ready ## execute every chapter, compare its outputs and numbers, run the sessions' cells
 	$(call stage,notebooks,below + marks what is stored and - what came out today: if today is right run make notebooks and commit; else mend the code) \
 	  $(pytest) --no-loadscope-reorder $(nbval) book tests/notebooks
@@ -75,7 +75,7 @@ test-newest: .venv-newest/ready ## test the package, and build the site, with th
 	$(call stage,newest,a new version broke this: mend it or cap it in pyproject.toml) \
 	  .venv-newest/bin/pytest -q -m "not pinned" attnbook tests/package
 	$(call stage,newest-book,a new version broke this: see its first warning below) \
-	  .venv-newest/bin/python -m tools newest
+	  env PYTHONPATH=book/_ext:book/_theme .venv-newest/bin/python -m tools newest
 
 ifneq ($(CHROMIUM),)
 test-lite: .venv-lite/wheels .venv/browser $(PLAYED)/ready ## play every chapter in the Python of JupyterLite, in Chromium

@@ -1,5 +1,7 @@
 """Build the site with the newest versions of what it is built with, into _build/newest.
 
+`make test-newest` names the folders of our extensions in PYTHONPATH.
+
 Without Jupyter Book, which holds Sphinx back: its settings are read, and of what it adds those that
 the pages need. No cell is executed; the package's tests run beside this.
 """
@@ -15,8 +17,8 @@ from tools.pins import ROOT, written_for
 BUILD = ROOT / "_build/newest"
 
 
-def settings() -> tuple[dict, list[str]]:
-    """Return Sphinx's settings, and the folders of our extensions."""
+def settings() -> dict:
+    """Return Sphinx's settings."""
     book = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
     config, html = book["sphinx"]["config"], book["html"]
     config["extensions"].remove("jupyter_book")
@@ -28,7 +30,7 @@ def settings() -> tuple[dict, list[str]]:
     config |= {"external_toc_path": "_toc.yml", "external_toc_exclude_missing": True}
     config |= {"numfig": True, "nitpicky": True, "suppress_warnings": ["myst.domains"]}
     config["nb_execution_mode"] = "off"
-    return config, [str(ROOT / folder) for folder in book["sphinx"]["local_extensions"].values()]
+    return config
 
 
 def main() -> None:
@@ -40,10 +42,8 @@ def main() -> None:
             continue
         if newest != pinned:
             print(f"{path} was written for {package} {pinned}; this is {newest}")
-    config, folders = settings()
-    sys.path[:0] = [str(ROOT), *folders]
     app = Sphinx(
-        ROOT, None, BUILD / "html", BUILD / "doctrees", "html", config, status=None,
+        ROOT, None, BUILD / "html", BUILD / "doctrees", "html", settings(), status=None,
         freshenv=True, warningiserror=True,
     )  # fmt: skip
     app.build(force_all=True)

@@ -1,4 +1,4 @@
-"""What rides on the one run of a notebook by nbval, in the same kernel.
+"""What rides on the one run of a notebook by nbval, in the same kernel: a plugin, `make` names it.
 
 At the end of each section: the numbers of its text that are tied to an expression, and the cells
 that the session's plan has there. At the end of the notebook: these cells with every value that a
@@ -35,6 +35,28 @@ from tools.notebooks import by_files
 
 WRITTEN_FOR = {"nbval": "0.11.0"}  # what it reaches into
 READERS = ROOT / ".venv-lab/bin/python"  # the Python of Binder and of a class's hub
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path, parent):
+    """Put a notebook with all that rides on it in the place of nbval's."""
+    found = yield
+    return [
+        Notebook.from_parent(parent, path=file_path) if type(each) is IPyNbFile else each
+        for each in found
+    ]
+
+
+def pytest_collection_modifyitems(items):
+    """Begin with the notebook that takes longest, so that none ends long last."""
+    chapters = json.loads(MEASURED.read_text("utf-8"))["chapters"]
+    seconds = {name: measured[0] for name, measured in chapters.items()}
+    items.sort(key=lambda item: -seconds.get(item.path.stem, 0))
+
+
+def pytest_configure(config):
+    """Wait for a cell as for all else."""
+    config.option.nbval_cell_timeout = PATIENCE
 
 
 class Specs(KernelSpecManager):

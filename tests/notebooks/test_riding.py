@@ -48,10 +48,18 @@ def notebook(path, old="", new=""):
 def outcomes(tmp_path_factory):
     """Return what failed, of each notebook, in one run of pytest."""
     folder = tmp_path_factory.mktemp("made")
-    (folder / "conftest.py").write_text("from book.conftest import *\n", encoding="utf-8")
     for name, change in FAULTS.items():
         notebook(folder / f"{name}.ipynb", *change)
-    options = ["--nbval", "-q", "-p", "no:cacheprovider", "-rf", f"--rootdir={folder}"]
+    options = [
+        "-p",
+        "tests.notebooks.riding",
+        "--nbval",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-rf",
+        f"--rootdir={folder}",
+    ]
     settings = os.environ | {"PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *options, folder],

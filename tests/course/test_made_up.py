@@ -86,9 +86,9 @@ def test_a_draft_behind_it_is_built_and_marked_and_no_part_of_the_course(new):
 def test_what_holds_of_a_draft_is_tested_and_the_rest_is_skipped_with_the_reason(new):
     (draft,) = drafts(new.root)
     files = ["tests/book/test_book.py", "tests/book/test_instructors.py", "tests/site"]
-    options = ["-q", "-n", "2", "-p", "no:cacheprovider", "-rs", "--chapter", draft.name]
+    options = ["-q", "-n", "2", "-p", "no:cacheprovider", "-rs", "-k", draft.name]
     told = run(new.root, "pytest", *options, *files)
-    assert int(re.search(r"(\d+) passed", told)[1]) > 20
+    assert int(re.search(r"(\d+) passed", told)[1]) > 15
     assert f"{draft.name} is a draft: set draft = false in course/{draft.module}" in told
 
 

@@ -57,7 +57,7 @@ lint: .venv/ready ## check style with ruff, and types with mypy
 	$(call stage,mypy,mend the types that are named below) $(BIN)/mypy
 
 test-package: .venv/ready ## test the package, its docstrings and the book as files
-	$(call stage,package,$(read-test)) $(BIN)/pytest -q -n $(JOBS) attnbook tests/package tests/book
+	$(call stage,package,$(read-test)) $(BIN)/pytest -q -n $(JOBS) --dist worksteal attnbook tests/package tests/book
 
 # nbval runs each notebook once, in the Python of readers; what else is tested of it rides on that.
 nbval := -p no:doctest -p tests.notebooks.riding --nbval -o addopts= -o filterwarnings=

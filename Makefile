@@ -184,7 +184,7 @@ $(ENVIRONMENTS): constraints.txt
 .venv-lite/wheels: .venv-lite/ready
 	@.venv-lite/bin/pip download -q --disable-pip-version-check --no-deps -c constraints.txt -d $@ comm
 .venv/browser: tests/browser-requirements.txt .venv/ready
-	@$(BIN)/pip install -q --disable-pip-version-check -r $< && touch $@
+	@$(PYTHON) -m tools install_more .venv $< && touch $@
 
 $(PLAYED)/ready: tests/browser/kernel/requirements.txt .venv/ready
 	@rm -rf $(@D) && $(BIN)/pip install -q --disable-pip-version-check --no-deps --no-compile -t $(@D) -r $<

@@ -24,6 +24,7 @@ from attnbook.translator import Translator
 from tests.package import reader_code
 
 ROOT = Path(__file__).resolve().parents[2]
+HERE = Path(sys.executable).parent
 
 # Modules that are imported by name, since not every reader needs what they load.
 BY_NAME = (
@@ -244,14 +245,14 @@ def test_a_wheel_works_in_an_empty_environment(tmp_path):
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "attnbook", source / "attnbook", ignore=ignored)
 
-    venv.create(tmp_path / "empty", with_pip=True)
+    venv.create(tmp_path / "empty")
     scripts = tmp_path / "empty" / ("Scripts" if os.name == "nt" else "bin")
     constraints = ROOT / "constraints.txt"
     pinned = ["-c", str(constraints)] if constraints.exists() else []
 
-    def python(*arguments):
+    def python(*arguments, of=scripts):
         # -I: neither this folder nor PYTHONPATH may lend the package.
-        command = [scripts / "python", "-I", *arguments]
+        command = [of / "python", "-I", *arguments]
         environment = os.environ | {"MPLBACKEND": "Agg"}
         done = subprocess.run(
             command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
@@ -259,7 +260,10 @@ def test_a_wheel_works_in_an_empty_environment(tmp_path):
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    python("-m", "pip", "wheel", "--no-deps", "--wheel-dir", str(tmp_path), str(source))
+    def pip(*arguments):
+        return python("-m", "pip", "--python", str(scripts / "python"), *arguments, of=HERE)
+
+    pip("wheel", "--no-deps", "--wheel-dir", str(tmp_path), str(source))
     (wheel,) = tmp_path.glob("attnbook-*.whl")
-    python("-m", "pip", "install", *pinned, str(wheel))
+    pip("install", "--no-compile", *pinned, str(wheel))
     assert python("-c", FROM_OUTSIDE) == "softmax: correct\n"

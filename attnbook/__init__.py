@@ -1,7 +1,8 @@
 """Attention mechanisms in NumPy, small enough to read and tested enough to trust.
 
 Importing this package loads NumPy and nothing else. The figures of the book are drawn by
-``attnbook.plotting``, the only module that imports Matplotlib.
+``attnbook.plotting``, the only module that imports Matplotlib. It is imported by its name, as are
+``attnbook.mistakes``, ``attnbook.pretrained`` (trained models) and ``attnbook.toys``.
 """
 
 from attnbook import exercises
@@ -103,9 +104,12 @@ __all__ = [
     "loss_and_gradient",
     "map_arrays",
     "merge_heads",
+    "mistakes",
     "multi_head_backward",
     "online_softmax",
     "padding_mask",
+    "plotting",
+    "pretrained",
     "rank_correlation",
     "relative_rotation",
     "relu_backward",
@@ -121,5 +125,6 @@ __all__ = [
     "split_heads",
     "swiglu",
     "swiglu_backward",
+    "toys",
     "warmup_cosine",
 ]

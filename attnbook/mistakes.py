@@ -71,7 +71,7 @@ def logits(
     Examples
     --------
     >>> from attnbook.pretrained import storyteller
-    >>> wrong = logits(model := storyteller(), [1, 2, 3], turn=lambda heads: heads)  # no order
+    >>> wrong = logits(model := storyteller.load(), [1, 2, 3], turn=lambda heads: heads)  # no order
     >>> bool(abs(wrong - model.logits([1, 2, 3])).max() > 1)
     True
     """
@@ -124,7 +124,7 @@ def continuation(
     Examples
     --------
     >>> from attnbook.pretrained import storyteller
-    >>> model = storyteller()
+    >>> model = storyteller.load()
     >>> bool((continuation(model, [1, 2, 3], 4) == model.generate([1, 2, 3], 4)[3:]).all())
     True
     """

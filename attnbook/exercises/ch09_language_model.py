@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from attnbook.exercises.exercise import Cases, Exercise, Function, with_hints
-from attnbook.exercises.mistakes import each, projection, taking
+from attnbook.exercises.stages import each, projection, taking
 from attnbook.functional import softmax
 
 # RMSNorm

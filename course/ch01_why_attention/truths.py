@@ -7,7 +7,8 @@ import re
 import numpy as np
 import pytest
 
-from attnbook import additive_attention, pretrained, scaled_dot_product_attention, softmax
+from attnbook import additive_attention, scaled_dot_product_attention, softmax
+from attnbook.pretrained import minilm
 from course.quiz import code, numbers
 from course.truths import Truths, pictures, printed
 
@@ -106,9 +107,9 @@ def all_pairs(question):
 
 @TRUTHS.question
 def reading(question):
-    sentence = pretrained.sentences()[0]
-    weights = pretrained.recorded_weights(sentence)[3, 1].astype(float)
-    it = pretrained.tokens(sentence).index("it")
+    sentence = minilm.sentences()[0]
+    weights = minilm.recorded_weights(sentence)[3, 1].astype(float)
+    it = minilm.tokens(sentence).index("it")
     assert np.isclose(weights[it].sum(), 1, atol=1e-2)
     assert abs(weights[:, it].sum() - 1) > 0.1
     return "`weights[it]`"

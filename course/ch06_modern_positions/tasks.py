@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from attnbook.exercises.exercise import Exercise, with_hints
-from attnbook.exercises.mistakes import (
+from attnbook.exercises.stages import (
     FREQUENCIES,
     but,
     each,

@@ -7,10 +7,10 @@ import functools
 
 import numpy as np
 
-from attnbook import pretrained
 from attnbook.exercises.exercise import Exercise, with_hints
-from attnbook.exercises.mistakes import each, projection, returning
-from attnbook.small_world import story
+from attnbook.exercises.stages import each, projection, returning
+from attnbook.pretrained import storyteller
+from attnbook.toys.small_world import story
 from attnbook.training import map_arrays
 from course.grading.task import Measurement, sizes
 
@@ -211,7 +211,7 @@ def _told_stories(rng):
 @functools.cache
 def _model():
     """Return the storyteller in float64, where no rounding shows."""
-    return map_arrays(lambda array: array.astype(float), pretrained.storyteller())
+    return map_arrays(lambda array: array.astype(float), storyteller.load())
 
 
 def _rows(attention, head):

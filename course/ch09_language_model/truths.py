@@ -12,12 +12,12 @@ import numpy as np
 from attnbook import (
     causal_mask,
     map_arrays,
-    pretrained,
     rms_norm,
     scaled_dot_product_attention,
     softmax,
     swiglu,
 )
+from attnbook.pretrained import storyteller
 from course.quiz import numbers
 from course.truths import Truths, printed
 
@@ -47,7 +47,7 @@ def decimals(text):
 @functools.cache
 def model():
     """Return the storyteller in float64."""
-    return map_arrays(np.float64, pretrained.storyteller())
+    return map_arrays(np.float64, storyteller.load())
 
 
 @TRUTHS.question

@@ -16,12 +16,12 @@ from attnbook import (
     MultiHeadAttention,
     apply_rotary,
     effective_keys,
-    pretrained,
     scaled_dot_product_attention,
-    small_world,
     softmax,
 )
 from attnbook.decoder import _choose, rms_norm
+from attnbook.pretrained import storyteller
+from attnbook.toys import small_world
 from course.chapters import ROOT
 
 NODE = shutil.which("node") or shutil.which("nodejs")
@@ -187,7 +187,7 @@ def job(tokens, **about):
 
 @pytest.fixture(scope="module")
 def model():
-    return pretrained.storyteller()
+    return storyteller.load()
 
 
 def prompts(model, count, seed=0, most=None):

@@ -102,8 +102,8 @@ def test_a_function_says_how_it_is_imported():
     (first, *_) = introduced("attnbook.functional.softmax")
     assert first.startswith("``from attnbook import softmax``")
     assert ":ref:`sec-softmax`" in first
-    (of_two, *_) = introduced("attnbook.translator.loss_and_gradient")
-    assert of_two.startswith("``from attnbook.translator import loss_and_gradient``")
+    (of_two, *_) = introduced("attnbook.toys.translator.loss_and_gradient")
+    assert of_two.startswith("``from attnbook.toys.translator import loss_and_gradient``")
     plotted = introduced("attnbook.plotting.head_grid")
     assert plotted == ["``from attnbook.plotting import head_grid``", "", "Docstring."]
     assert introduced("attnbook.layers.MultiHeadAttention.init") == ["Docstring."]

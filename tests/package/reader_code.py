@@ -31,7 +31,6 @@ from attnbook import (
     check_gradient,
     cross_attention,
     cross_entropy,
-    dates,
     effective_keys,
     embedding_backward,
     entropy,
@@ -50,7 +49,6 @@ from attnbook import (
     online_softmax,
     padding_mask,
     plotting,
-    pretrained,
     rank_correlation,
     relative_rotation,
     relu_backward,
@@ -66,11 +64,19 @@ from attnbook import (
     split_heads,
     swiglu,
     swiglu_backward,
-    translator,
     warmup_cosine,
 )
-from attnbook.small_world import story
-from attnbook.translator import Training, Translator, after_start, train_step
+from attnbook.pretrained import (
+    date_translator,
+    minilm,
+    romanizer,
+    smollm2,
+    storyteller,
+    word_reader,
+)
+from attnbook.toys import dates, translator
+from attnbook.toys.small_world import story
+from attnbook.toys.translator import Training, Translator, after_start, train_step
 
 rng = np.random.default_rng(0)
 x = rng.standard_normal((5, 8))
@@ -131,7 +137,7 @@ def learn() -> None:
         rate = warmup_cosine(step, steps=3, warmup=1, peak=0.01)
         parameters, adam = adam.step(parameters, gradient, rate, beta2=0.99)
     assert_type(parameters[1], MultiHeadAttention)
-    model = pretrained.storyteller()
+    model = storyteller.load()
     _, of_model = loss_and_gradient(model, [0, 2, 40], mask=[True, True, False])
     assert_type(Adam.start(model).step(model, of_model, rate=0.01)[0], Decoder)
     print(adam.steps, adam.square[0].max())
@@ -212,43 +218,43 @@ def place_tokens() -> NDArray[np.float64]:
 
 
 def look_at_a_trained_model() -> None:
-    sentence = pretrained.sentences()[0]
-    where = pretrained.tokens(sentence).index("it")
-    states = pretrained.hidden_states(sentence, layer=3)
-    head = pretrained.head_projections(3, 1)
+    sentence = minilm.sentences()[0]
+    where = minilm.tokens(sentence).index("it")
+    states = minilm.hidden_states(sentence, layer=3)
+    head = minilm.head_projections(3, 1)
     attention = scaled_dot_product_attention(
         states @ head.w_q + head.b_q, states @ head.w_k + head.b_k, states @ head.w_v + head.b_v
     )
-    recorded = pretrained.recorded_weights(sentence)[3, 1]
-    print(np.abs(attention.weights - recorded).max(), recorded[where], pretrained.position_table())
-    print(pretrained.multi_head_attention(3)(states).output.shape)
-    found = pretrained.romanizer_alignment(pretrained.romanizer_names()[0])
+    recorded = minilm.recorded_weights(sentence)[3, 1]
+    print(np.abs(attention.weights - recorded).max(), recorded[where], minilm.position_table())
+    print(minilm.multi_head_attention(3)(states).output.shape)
+    found = romanizer.alignment(romanizer.names()[0])
     print(found.letters[found.weights[0].argmax()], found.output[0], found.inverted)
-    reader = pretrained.g2p()
-    assert_type(reader, pretrained.WordReader)
-    words = [pretrained.g2p_sample()[0], *pretrained.g2p_joined()[0]]
+    reader = word_reader.load()
+    assert_type(reader, word_reader.WordReader)
+    words = [word_reader.sample()[0], *word_reader.joined()[0]]
     said = reader.decode(reader.encode(words))
-    print(said[0] in pretrained.g2p_pronunciations(words[0]), reader("ball")[0])
-    print(pretrained.g2p_by_length().right.sum())
-    repeated = pretrained.smollm2_sentences()[3]
-    x = rms_norm(pretrained.smollm2_hidden_states(repeated, 18), pretrained.smollm2_norm(18))
-    queries = pretrained.smollm2_attention(18).queries(x)
-    print(apply_rotary(queries, base=pretrained.SMOLLM2_ROPE_BASE).shape)
-    print(x @ pretrained.smollm2_head(18, 6).w_q == queries[6])
-    induction = pretrained.smollm2_recorded_weights(repeated, 18)[6]
-    print(pretrained.smollm2_tokens(repeated)[induction[20].argmax()])
-    print(pretrained.smollm2_head_table("previous").max())
-    print(pretrained.smollm2_window_loss(64, [0]).mean())
+    print(said[0] in word_reader.pronunciations(words[0]), reader("ball")[0])
+    print(word_reader.by_length().right.sum())
+    repeated = smollm2.sentences()[3]
+    x = rms_norm(smollm2.hidden_states(repeated, 18), smollm2.norm(18))
+    queries = smollm2.multi_head_attention(18).queries(x)
+    print(apply_rotary(queries, base=smollm2.ROPE_BASE).shape)
+    print(x @ smollm2.head_projections(18, 6).w_q == queries[6])
+    induction = smollm2.recorded_weights(repeated, 18)[6]
+    print(smollm2.tokens(repeated)[induction[20].argmax()])
+    print(smollm2.head_table("previous").max())
+    print(smollm2.window_loss(64, [0]).mean())
     with contextlib.suppress(ModuleNotFoundError):  # it is in a package of its own
-        print(pretrained.smollm2().tokenizer.encode("Hello"))
-    first, other = pretrained.smollm2_sink_weights()["sees only itself"]
-    print(first > other, pretrained.smollm2_mistakes()["right"])
-    print(pretrained.smollm2_letter()[:8])
+        print(smollm2.load().tokenizer.encode("Hello"))
+    first, other = smollm2.sink_weights()["sees only itself"]
+    print(first > other, smollm2.cost_of_mistakes()["right"])
+    print(smollm2.letter()[:8])
 
 
 def let_it_tell_a_story() -> None:
     words, questions = story(rng, length=64, people=(2, 2), things=(1, 2), ask=0.5, final=2)
-    model = pretrained.storyteller()
+    model = storyteller.load()
     assert_type(model, Decoder)
     assert_type(questions[0].position, int)
     tokens = model.tokenizer.encode(" ".join(words[: questions[0].position]))
@@ -256,9 +262,9 @@ def let_it_tell_a_story() -> None:
     wrong = mistakes.logits(model, tokens, expanded=lambda heads, count: np.tile(heads, (2, 1, 1)))
     right = mistakes.logits(model, tokens, expanded=lambda *given: mistakes.expanded(*given))
     print(abs(wrong - right).max(), mistakes.continuation(model, tokens, 1, turn=lambda x: x))
-    scheme: pretrained.Scheme = "alibi"
-    record = pretrained.storyteller_record(scheme)
-    print(pretrained.storyteller_twin(scheme).logits(tokens).dtype, record.right[-1])
+    scheme: storyteller.Scheme = "alibi"
+    record = storyteller.record(scheme)
+    print(storyteller.load(scheme).logits(tokens).dtype, record.right[-1])
 
 
 def train_a_translator() -> None:
@@ -275,11 +281,11 @@ def train_a_translator() -> None:
     trace = run.model.trace(source, target_in, memory)
     print(trace.cross_weights.shape, run.model.logits(source, target_in).dtype)
     print(dates.decode(run.model.greedy(source, memory)), run.model.translate("13.3.98"))
-    trained = pretrained.translator()
+    trained = date_translator.load()
     assert_type(trained, Translator)
     print(trained.translate(dates.unseen_examples()[0].written))
-    print(pretrained.translator_record().weights[1200].sum(axis=-1).round(2))
-    print([run.exact for run in pretrained.translator_runs()["whole"]])
+    print(date_translator.record().weights[1200].sum(axis=-1).round(2))
+    print([run.exact for run in date_translator.runs()["whole"]])
 
 
 def draw() -> Axes:

@@ -5,13 +5,14 @@ import dataclasses
 import numpy as np
 import pytest
 
-from attnbook import mistakes, pretrained
+from attnbook import mistakes
 from attnbook import scaled_dot_product_attention as attention
+from attnbook.pretrained import storyteller
 
 
 @pytest.fixture(scope="module")
 def model():
-    return pretrained.storyteller()
+    return storyteller.load()
 
 
 TOKENS = np.array([[3, 1, 4, 1, 5, 9, 2], [6, 5, 3, 5, 8, 9, 7]])

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attnbook import MultiHeadAttention, check_gradient, cross_entropy, translator
-from attnbook.dates import ALPHABET, PAD, START, encode
-from attnbook.training import map_arrays
-from attnbook.translator import (
+from attnbook import MultiHeadAttention, check_gradient, cross_entropy
+from attnbook.toys import translator
+from attnbook.toys.dates import ALPHABET, PAD, START, encode
+from attnbook.toys.translator import (
     EncoderLayer,
     Training,
     Translator,
@@ -21,6 +21,7 @@ from attnbook.translator import (
     loss_and_gradient,
     train_step,
 )
+from attnbook.training import map_arrays
 
 GOLDEN = json.loads((Path(__file__).parent / "golden/translator.json").read_text("utf-8"))
 SOURCE, TARGET = np.array(GOLDEN["source"]), np.array(GOLDEN["target"])

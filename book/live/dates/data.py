@@ -5,7 +5,7 @@ from importlib.resources import files
 
 import numpy as np
 
-from attnbook.dates import ALPHABET
+from attnbook.toys.dates import ALPHABET
 
 
 def data():

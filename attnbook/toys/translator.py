@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attnbook._checks import check_tokens, check_weight, real_array
-from attnbook.dates import PAD, START, VOCAB_SIZE, decode, encode, examples
 from attnbook.decoder import feed_forward, rms_norm
 from attnbook.gradients import (
     cross_entropy,
@@ -28,6 +27,7 @@ from attnbook.gradients import (
 from attnbook.layers import MultiHeadAttention
 from attnbook.masks import causal_mask
 from attnbook.positional import sinusoidal_encoding
+from attnbook.toys.dates import PAD, START, VOCAB_SIZE, decode, encode, examples
 from attnbook.training import Adam, map_arrays, warmup_cosine
 
 _Array = NDArray[np.floating]

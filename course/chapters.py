@@ -100,6 +100,13 @@ class Chapter:
         found = re.findall(r"^\((sec-[\w-]+)\)=\n##+ (.+)$", self.prose, re.M)
         return by_id(found, self.notebook)
 
+    @property
+    def teaches(self) -> dict[str, str]:
+        """The section that teaches each name of the package, by the name's path in `attnbook`."""
+        sections = self.about.get("teaches", {}).items()
+        found = [(name, section) for section, names in sections for name in names]
+        return by_id(found, self.room / "chapter.toml")
+
     @cached_property
     def tasks(self) -> dict[str, str]:
         """The titles of its assignment's tasks, by what nbgrader calls the cell of the answer."""

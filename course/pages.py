@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -12,7 +13,7 @@ from typing import Any
 import yaml
 
 from course import quiz
-from course.chapters import ROOT, Chapter, by_name, chapters
+from course.chapters import ROOT, Chapter, by_name, cells, chapters
 from course.kill_table import kill_table
 from course.words import counted, say
 
@@ -167,7 +168,25 @@ def without_keys(row: dict[str, Any], recorded: list[dict[str, Any]]) -> str:
     return text
 
 
-PARTS: dict[str, Callable[[], Iterator[str]]] = {
+def whiteboard(part: str) -> Iterator[str]:
+    """Show the functions that the chapters' cells with the tag `screen-PART` define."""
+    for chapter in chapters():
+        section = ""
+        for cell in cells(chapter.notebook, "markdown", "code"):
+            if cell["cell_type"] == "markdown":
+                section = [section, *re.findall(r"^\((sec-[\w-]+)\)=$", cell["source"], re.M)][-1]
+            elif f"screen-{part}" in cell["metadata"].get("tags", []):
+                yield say("whiteboard", section=f"[]({section})")
+                yield f"\n```python\n{functions(cell['source'])}\n```\n"
+
+
+def functions(code: str) -> str:
+    """Return the functions that a cell defines, without what it does with them."""
+    found = [each for each in ast.parse(code).body if isinstance(each, ast.FunctionDef)]
+    return "\n\n\n".join(str(ast.get_source_segment(code, each)) for each in found)
+
+
+PARTS: dict[str, Callable[..., Iterator[str]]] = {
     part.__name__: part
     for part in (
         lead,
@@ -179,5 +198,6 @@ PARTS: dict[str, Callable[[], Iterator[str]]] = {
         tasks,
         running,
         kill_table,
+        whiteboard,
     )
 }

@@ -9,7 +9,7 @@ from course.chapters import ROOT, chapters_and_drafts, without_comments
 from course.pages import MASKS, MEASURED, PARTS
 from course.words import say
 
-PLACE = re.compile(r"^```\{rooms\} (\w+)\n```$", re.M)
+PLACE = re.compile(r"^```\{rooms\} (\w+)(?: (\w+))?\n```$", re.M)  # a part, and which of it
 
 
 def describe(app, config):
@@ -35,11 +35,16 @@ def drop_comments(app, docname, source):
     source[0] = json.dumps(notebook)
 
 
+def filled(text):
+    """Return a page's text with the parts that it asks for."""
+    return PLACE.sub(lambda place: "\n".join(PARTS[place[1]](*filter(None, [place[2]]))), text)
+
+
 def fill(app, docname, source):
     """Put parts where a page asks for them; read it again when a room changes."""
     if not PLACE.search(source[0]):
         return
-    source[0] = PLACE.sub(lambda found: "\n".join(PARTS[found[1]]()), source[0])
+    source[0] = filled(source[0])
     every = chapters_and_drafts()  # a draft may have become a chapter
     rooms = [path for each in every for path in (each.notebook, *each.room.glob("*.*"))]
     checkers = (ROOT / "attnbook/exercises").glob("*.*")

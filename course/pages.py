@@ -83,12 +83,12 @@ def tested(chapter: Chapter) -> dict[str, dict[str, Any]]:
     for objective in promised:
         if not any(objective[kind] for kind in there):
             raise ValueError(f"{where}: nothing tests {objective['can']!r}, name what does")
-    for kind, found in there.items():
-        listed = {each for objective in promised for each in objective[kind]}
-        if unknown := sorted(listed - set(found)):
-            known = f"name some of {', '.join(found)}" if found else "there are none: write them"
+    for kind, ids in there.items():
+        listed = {name for objective in promised for name in objective[kind]}
+        if unknown := sorted(listed - set(ids)):
+            known = f"name some of {', '.join(ids)}" if ids else "there are none: write them"
             raise ValueError(f"{where}: no {kind} are called {unknown}, {known}")
-        if idle := sorted(set(found) - listed):
+        if idle := sorted(set(ids) - listed):
             raise ValueError(f"{where}: no objective lists the {kind} {idle}, add them to one")
     return there
 
@@ -112,11 +112,11 @@ def sessions() -> Iterator[str]:
 def session(chapter: Chapter) -> str:
     """Return the plan of a session, in which a question has its number and its title."""
     questions = enumerate(quiz.read(chapter).questions.items(), 1)
-    asked = {name: f"{number} (*{each.heading}*)" for number, (name, each) in questions}
-    if unknown := set(ASKED.findall(chapter.session)) - set(asked):
-        where, known = chapter.room / "session.md", ", ".join(asked)
+    titles = {name: f"{number} (*{question.heading}*)" for number, (name, question) in questions}
+    if unknown := set(ASKED.findall(chapter.session)) - set(titles):
+        where, known = chapter.room / "session.md", ", ".join(titles)
         raise ValueError(f"{where}: {sorted(unknown)} are no questions, name some of {known}")
-    return ASKED.sub(lambda found: asked[found[1]], chapter.session)
+    return ASKED.sub(lambda match: titles[match[1]], chapter.session)
 
 
 def running() -> Iterator[str]:
@@ -182,8 +182,8 @@ def whiteboard(part: str) -> Iterator[str]:
 
 def functions(code: str) -> str:
     """Return the functions that a cell defines, without what it does with them."""
-    found = [each for each in ast.parse(code).body if isinstance(each, ast.FunctionDef)]
-    return "\n\n\n".join(str(ast.get_source_segment(code, each)) for each in found)
+    definitions = [node for node in ast.parse(code).body if isinstance(node, ast.FunctionDef)]
+    return "\n\n\n".join(str(ast.get_source_segment(code, node)) for node in definitions)
 
 
 PARTS: dict[str, Callable[..., Iterator[str]]] = {

@@ -103,14 +103,16 @@ def verdict(say: Callable[[Callable], None], answer: Callable) -> Verdict:
 def kept(chapter: Chapter, bank: str) -> dict[str, Judged] | None:
     """Return the verdicts on a bank, if they are kept and nothing has changed since."""
     try:
-        found = json.loads(place(chapter, bank).read_text(encoding="utf-8"))
+        stored = json.loads(place(chapter, bank).read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
-    if found["key"] != key(chapter, bank):
+    if stored["key"] != key(chapter, bank):
         return None
     return {
-        name: Judged(*([Verdict(p, tuple(ids), said) for p, ids, said in each] for each in told))
-        for name, told in found["verdicts"].items()
+        name: Judged(
+            *([Verdict(p, tuple(ids), message) for p, ids, message in group] for group in groups)
+        )
+        for name, groups in stored["verdicts"].items()
     }
 
 

@@ -147,15 +147,15 @@ def unstressed(sounds):
 
 def cuts(dictionary):
     """Return the first cut of each word in two words that are spelt and sound like it."""
-    plain = {word: {unstressed(each) for each in sounds} for word, sounds in dictionary.items()}
-    found = []
+    plain = {word: {unstressed(sound) for sound in sounds} for word, sounds in dictionary.items()}
+    first_cuts = []
     for word in sorted(dictionary):
         for at in range(3, len(word) - 2):
             one, two = plain.get(word[:at], ()), plain.get(word[at:], ())
             if any(f"{a} {b}" in plain[word] for a in one for b in two):
-                found.append((word[:at], word[at:]))
+                first_cuts.append((word[:at], word[at:]))
                 break
-    return found
+    return first_cuts
 
 
 def draw(rng, things, lengths, count):

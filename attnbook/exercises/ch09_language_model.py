@@ -310,10 +310,10 @@ def _overlapping(parts: _Parts, ranks: _Ranks) -> _Parts:
     parts = list(parts)
     while (at := _lowest(parts, ranks)) is not None:
         pair, merged, taken = (parts[at], parts[at + 1]), [], False
-        for here, part in enumerate(parts):
-            found = (part, *parts[here + 1 : here + 2]) == pair
-            merged += ["".join(pair)] if found else [] if taken else [part]
-            taken = found
+        for index, part in enumerate(parts):
+            is_pair = (part, *parts[index + 1 : index + 2]) == pair
+            merged += ["".join(pair)] if is_pair else [] if taken else [part]
+            taken = is_pair
         parts = merged
     return parts
 

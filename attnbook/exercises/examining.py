@@ -101,11 +101,8 @@ def _explains(
             alike(_run(exercise, wrong, earlier), _run(exercise, exercise.reference, earlier))
             for earlier in passed
         )
-    except (
-        ValueError,
-        IndexError,
-    ):  # the mistake does not fit these shapes: it would have raised an error
-        return False
+    except (ValueError, IndexError):
+        return False  # it does not fit these shapes: it would have raised an error
 
 
 def _run(exercise: Exercise, function: Function, arguments: Inputs) -> Any:

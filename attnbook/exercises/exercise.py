@@ -42,10 +42,12 @@ def read_hints(path: Path) -> dict[str, dict[str, str]]:
     try:
         catalogue.read_string(path.read_text(encoding="utf-8"), path.name)
     except configparser.DuplicateOptionError as error:
-        told = f"the id {error.option!r} is used twice in [{error.section}], rename one of the two"
-        raise ValueError(f"{path.name}, line {error.lineno}: {told}") from None
+        problem = (
+            f"the id {error.option!r} is used twice in [{error.section}], rename one of the two"
+        )
+        raise ValueError(f"{path.name}, line {error.lineno}: {problem}") from None
     sections = ((name, catalogue.items(name)) for name in catalogue.sections())
-    return {name: {id_: " ".join(hint.split()) for id_, hint in found} for name, found in sections}
+    return {name: {id_: " ".join(hint.split()) for id_, hint in hints} for name, hints in sections}
 
 
 COMMON = read_hints(Path(__file__).with_name("common.ini"))["common"]

@@ -24,8 +24,8 @@ _PIECES = re.compile(
 )
 _SEEN = [*range(33, 127), *range(161, 173), *range(174, 256)]  # bytes that are letters themselves
 _UNSEEN = [byte for byte in range(256) if byte not in _SEEN]
+# The letter that stands for each byte in a vocabulary, as GPT-2 has it: "Ġ" for a space.
 LETTERS = {byte: chr(byte) for byte in _SEEN} | {b: chr(256 + n) for n, b in enumerate(_UNSEEN)}
-"""The letter that stands for each byte in a vocabulary, as GPT-2 has it: "Ġ" for a space."""
 _BYTES = {letter: byte for byte, letter in LETTERS.items()}
 
 

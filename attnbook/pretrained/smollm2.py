@@ -303,8 +303,8 @@ def cost_of_mistakes() -> dict[str, tuple[float | None, str] | None]:
     (3.276, ' Paris.\n\nThe answer is: 201')
     """
     stored = facts("mistakes")
-    found = {"right": stored["right"]} | stored["mistakes"]
-    return {name: each and (each["nats"], each["text"]) for name, each in found.items()}
+    costs = {"right": stored["right"]} | stored["mistakes"]
+    return {name: cost and (cost["nats"], cost["text"]) for name, cost in costs.items()}
 
 
 def norm(layer: int) -> NDArray[np.float64]:

@@ -57,33 +57,33 @@ def depend(app, doctree):
 
 def names_of(marked):
     """Return the folders that classes of some nodes, or tags of their cell, name."""
-    classes = [each for node in marked for each in node.get("classes", ())]
-    found = [each.removeprefix("tag_") for each in classes]
-    return list(dict.fromkeys(each[5:] for each in found if each.startswith("live-")))
+    classes = [name for node in marked for name in node.get("classes", ())]
+    tags = [name.removeprefix("tag_") for name in classes]
+    return list(dict.fromkeys(name[5:] for name in tags if name.startswith("live-")))
 
 
-def wrap(figure, name, own):
+def wrap(figure, name, overrides):
     """Put what a script needs around a picture; its cell may say where it starts, and a caption."""
-    about = tomllib.loads((LIVE / name / "figure.toml").read_text(encoding="utf-8"))
+    description = tomllib.loads((LIVE / name / "figure.toml").read_text(encoding="utf-8"))
     place, stage = live_figure("", name=name), live_stage("")
     figure.replace_self(place)
     image = figure.next_node(nodes.image)
     image.replace_self(stage)
     stage += image
-    words = {"label": about["label"], **about.get("words", {})}
-    given = {"sentences": about["sentences"], "words": words}
-    inlined = json.dumps(given, ensure_ascii=False).replace("<", "\\u003c")
-    start = own.get("start", {})
+    words = {"label": description["label"], **description.get("words", {})}
+    texts = {"sentences": description["sentences"], "words": words}
+    inlined = json.dumps(texts, ensure_ascii=False).replace("<", "\\u003c")
+    start = overrides.get("start", {})
     controls = "".join(
-        control({**each, "value": start.get(each["key"], each["value"])})
-        for each in about["controls"]
+        control({**entry, "value": start.get(entry["key"], entry["value"])})
+        for entry in description["controls"]
     )
-    if "caption" in own:
+    if "caption" in overrides:
         caption = figure.next_node(nodes.caption)
         caption.insert(0, raw('<span class="live-still">'))
-        words_of_it = EMPHASIS.sub(r"<em>\1</em>", escape(own["caption"], quote=False))
+        words_of_it = EMPHASIS.sub(r"<em>\1</em>", escape(overrides["caption"], quote=False))
         caption += raw(f'</span><span class="live-caption">{words_of_it}</span>')
-    before = f'<p class="live-try">{escape(about["try"])}</p>\n'
+    before = f'<p class="live-try">{escape(description["try"])}</p>\n'
     after = (
         f'<div class="live-controls">{controls}'
         f'<button type="button" class="live-reset">{say("live_reset")}</button></div>\n'

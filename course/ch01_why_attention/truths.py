@@ -49,13 +49,13 @@ def one_matrix(question):
 def register(question):
     (pairs,) = numbers(question)
     names = rng.choice([-1.0, 1.0], size=(12000, pairs, 5))
-    values, asked = rng.standard_normal((12000, pairs)), rng.integers(pairs, size=12000)
-    each = np.arange(12000)
-    page = names.reshape(12000, -1), values, names[each, asked], np.ones((12000, 1))
-    shown, wanted = np.hstack(page), values[each, asked]
+    values, queried = rng.standard_normal((12000, pairs)), rng.integers(pairs, size=12000)
+    rows = np.arange(12000)
+    page = names.reshape(12000, -1), values, names[rows, queried], np.ones((12000, 1))
+    shown, wanted = np.hstack(page), values[rows, queried]
     read_out = np.linalg.lstsq(shown[:6000], wanted[:6000])[0]
-    said = shown[6000:] @ read_out, values[6000:].mean(axis=1)
-    for answer in said:
+    answers = shown[6000:] @ read_out, values[6000:].mean(axis=1)
+    for answer in answers:
         recall = np.corrcoef(answer, wanted[6000:])[0, 1] ** 2
         assert abs(recall - 1 / pairs) < 0.03
     return str(1 / pairs)

@@ -172,23 +172,23 @@ class JudgedExecute(Execute):
 
         Where a visible check fails, the hidden ones after it still tell which mistake it is.
         """
-        source, found = self._tests[cell.metadata.nbgrader["grade_id"]], []
+        source, errors = self._tests[cell.metadata.nbgrader["grade_id"]], []
         try:
             namespace = self._namespace(source)
             statements = ast.parse(source).body
         except (Exception, NoAnswer) as error:
-            found, statements = [error], []
+            errors, statements = [error], []
         for statement in statements:
             try:
                 exec(compile(ast.Module([statement], []), "test", "exec"), namespace)
             except (Exception, NoAnswer) as error:
-                found += [error] if not found or names_a_mistake(error) else []
+                errors += [error] if not errors or names_a_mistake(error) else []
         if self._failed:  # it is not the student's fault
             raise self._failed
-        if found:
-            told = [what_is_told(error) for error in found]
-            kind = type(found[0]).__name__
-            cell.outputs = [new_output("error", ename=kind, evalue=told[0], traceback=told)]
+        if errors:
+            messages = [what_is_told(error) for error in errors]
+            kind = type(errors[0]).__name__
+            cell.outputs = [new_output("error", ename=kind, evalue=messages[0], traceback=messages)]
 
     def _namespace(self, source):
         """Give a test the names it uses: the student's ones reach into the kernel."""

@@ -4,11 +4,8 @@ import numpy as np
 
 from attnbook.pretrained import minilm
 
-SHIPPED = [
-    (0, 2),
-    (1, 8),
-    *((3, head) for head in range(12)),
-]  # the heads whose values are known
+# The heads whose values are known.
+SHIPPED = [(0, 2), (1, 8), *((3, head) for head in range(12))]
 
 
 def data():

@@ -239,7 +239,7 @@ assert (weights[:, 7:] > 0).all()""",
 whole = score(*map(apply_rotary, (x[0], x[0])))  # nothing is dropped yet
 assert np.allclose(scores_in_window(x[0, 6:], x[0], 6), whole[6:])""",
     "why-sink": """
-from attnbook.pretrained import smollm2_window_loss as loss
+from attnbook.pretrained.smollm2 import window_loss as loss
 lost, with_first = (loss(64, kept)[1:].mean() - loss()[1:].mean() for kept in ([], [0]))
 assert 0.85 < lost < 0.95 and 0.2 < with_first < 0.3""",
     "why-correction": """

@@ -54,7 +54,7 @@ def scores(course: Path) -> dict[str, Scores]:
 def columns(header: list[str], possible: list[str], ours: dict[str, Scores]) -> dict[str, int]:
     """Return where Canvas has our assignments; raise ValueError if that is not certain."""
     titles = [re.sub(r" \(\d+\)$", "", title).strip().casefold() for title in header]
-    found = {}
+    by_name = {}
     for name, (wanted, points, _) in ours.items():
         at = [i for i, title in enumerate(titles) if title in [w.casefold() for w in wanted]]
         if len(at) > 1:
@@ -65,13 +65,13 @@ def columns(header: list[str], possible: list[str], ours: dict[str, Scores]) -> 
                 "change them in Canvas, and export again"
             )
         if at:
-            found[name] = at[0]
-    if not found:
+            by_name[name] = at[0]
+    if not by_name:
         raise ValueError(
             "no column of Canvas's is ours. Name the assignment in Canvas as here: "
             + "; or ".join(title for wanted, *_ in ours.values() for title in wanted)
         )
-    return found
+    return by_name
 
 
 def fill(rows: list[list[str]], ours: dict[str, Scores]) -> tuple[list[list[str]], list[str]]:
@@ -118,10 +118,10 @@ def main(exported: str, to: str, course: str = str(COURSE)) -> None:
     if not exported:
         raise SystemExit("which file did Canvas export? make canvas-grades GRADEBOOK=exported.csv")
     try:
-        made, told = fill(read(Path(exported)), scores(Path(course)))
+        made, report = fill(read(Path(exported)), scores(Path(course)))
     except (OSError, ValueError) as error:
         raise SystemExit(f"nothing written: {error}") from error
     Path(to).parent.mkdir(parents=True, exist_ok=True)
     with open(to, "w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows(made)
-    print(*told, f"written: {to}", sep="\n")
+    print(*report, f"written: {to}", sep="\n")

@@ -53,10 +53,10 @@ def draw_story(path):
     """Write the picture of a story: what the storyteller goes on with, the likeliest words."""
     model = storyteller.load()
     begun = model.tokenizer.encode(f"<start> {BEGINNING}")
-    told = model.generate(begun, 96, stop=model.tokenizer.encode("<end>"))
-    words = model.tokenizer.decode(told).split()
+    tokens = model.generate(begun, 96, stop=model.tokenizer.encode("<end>"))
+    words = model.tokenizer.decode(tokens).split()
     chosen = words.index(".", words.index("?")) - 1  # the first answer
-    logits, _, weights = model.trace(told[:chosen])
+    logits, _, weights = model.trace(tokens[:chosen])
     shares = softmax(logits[-1])
     best = (-shares).argsort(kind="stable")[:5]
     with plt.rc_context():

@@ -108,14 +108,14 @@ def letters() -> dict[int, str]:
 def encode(text: str, vocabulary: list[str], merges: list[str]) -> list[int]:
     """Return a text's tokens: in each piece, join the pair that was learned first, and again."""
     ranks = {tuple(merge.split(" ")): rank for rank, merge in enumerate(merges)}
-    number, letter, found = {t: i for i, t in enumerate(vocabulary)}, letters(), []
+    number, letter, ids = {t: i for i, t in enumerate(vocabulary)}, letters(), []
     for piece in PIECES.findall(text):
         parts = [letter[byte] for byte in piece.encode()]
         while ranked := [(ranks[p], i) for i, p in enumerate(pairwise(parts)) if p in ranks]:
             _, i = min(ranked)
             parts[i : i + 2] = [parts[i] + parts[i + 1]]
-        found += [number[part] for part in parts]
-    return found
+        ids += [number[part] for part in parts]
+    return ids
 
 
 def codes(tensor, rows: slice) -> dict[str, np.ndarray]:
@@ -207,11 +207,11 @@ def sink_weights(model: Decoder, tokens: list[int]) -> dict[str, list[float]]:
         "the first at position 300": (tokens, {"positions": np.where(place == 0, 300, place)}),
         "sees only itself": (tokens, {"mask": alone}),
     }
-    found = {}
+    means = {}
     for name, (changed, how) in changes.items():
         weights = model.trace(changed, **how).weights[14:, :, 20:]
-        found[name] = [round(float(weights[..., token].mean()), 3) for token in (0, other)]
-    return found
+        means[name] = [round(float(weights[..., token].mean()), 3) for token in (0, other)]
+    return means
 
 
 def main(wheel: str) -> None:

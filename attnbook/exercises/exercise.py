@@ -103,9 +103,9 @@ def with_hints(module: str, exercises: dict[str, Kind]) -> dict[str, Kind]:
     catalogue = read_hints(path)
     if unknown := set(catalogue) - set(exercises):
         raise ValueError(f"{path.name}: no exercise is called {', '.join(sorted(unknown))}")
-    found = {name: replace(e, hints=catalogue.get(name, {})) for name, e in exercises.items()}
-    for name, exercise in found.items():
+    hinted = {name: replace(e, hints=catalogue.get(name, {})) for name, e in exercises.items()}
+    for name, exercise in hinted.items():
         for id_ in (*exercise.mistakes, *exercise.clues.values(), exercise.leading):
             if id_ not in exercise.hints and id_ not in COMMON:
                 raise ValueError(f"{path.name}: write a hint for {id_!r} into [{name}]")
-    return found
+    return hinted

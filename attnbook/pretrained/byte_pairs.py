@@ -66,15 +66,15 @@ class BytePairTokenizer:
         ValueError
             If a byte of the text is not in the vocabulary.
         """
-        found: list[int] = []
+        ids: list[int] = []
         # The pattern is in parentheses, so that every second part is a special token.
         for number, part in enumerate(self._specials.split(text)):
             if number % 2:
-                found.append(self._numbers[part])
+                ids.append(self._numbers[part])
             else:
                 for piece in _pieces(part):
-                    found += self._encoded(piece)
-        return found
+                    ids += self._encoded(piece)
+        return ids
 
     def decode(self, ids: Sequence[int] | NDArray[np.integer]) -> str:
         """Return the text of tokens; bytes that make no character become U+FFFD.

@@ -63,8 +63,8 @@ def load() -> Translator:
     own = {name: array.astype(np.float64) for name, array in arrays("translator").items()}
 
     def under(name: str) -> dict[str, NDArray[np.float64]]:
-        found = {key.removeprefix(f"{name}."): array for key, array in own.items()}
-        return {key: found[key] for key in found if key not in own and "." not in key}
+        inner = {key.removeprefix(f"{name}."): array for key, array in own.items()}
+        return {key: inner[key] for key in inner if key not in own and "." not in key}
 
     def attention(name: str) -> MultiHeadAttention:
         parameters: dict[str, Any] = under(name)

@@ -72,15 +72,15 @@ def alignment(name: str) -> Alignment:
     """
     if name not in names():
         raise ValueError(f"name must be one of names(), got {name!r}")
-    about, number = facts("romanizer")["names"][name], names().index(name)
-    stored = {each: array.astype(np.float64) for each, array in arrays("romanizer").items()}
+    entry, number = facts("romanizer")["names"][name], names().index(name)
+    stored = {key: array.astype(np.float64) for key, array in arrays("romanizer").items()}
     return Alignment(
-        tuple(about["symbols"]),
-        (*about["answer"], "end"),
+        tuple(entry["symbols"]),
+        (*entry["answer"], "end"),
         stored[f"name{number}.states"],
         stored[f"name{number}.queries"],
         stored["w_score"],
         stored[f"name{number}.weights"],
-        about["inverted"],
-        about["inverted_attention"],
+        entry["inverted"],
+        entry["inverted_attention"],
     )

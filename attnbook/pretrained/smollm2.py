@@ -246,7 +246,7 @@ def window_loss(window: int | None = None, kept: Sequence[int] = ()) -> NDArray[
     4.1
     3.45
     """
-    records = {(each["window"], tuple(each["kept"])): each["nats"] for each in _windows()}
+    records = {(row["window"], tuple(row["kept"])): row["nats"] for row in _windows()}
     if (window, tuple(kept)) not in records:
         raise ValueError(
             f"window and kept must be one of {[*records]}, got {(window, tuple(kept))}"
@@ -409,7 +409,7 @@ def _windows() -> list[dict[str, Any]]:
 
 
 def _sentences() -> dict[str, list[str]]:
-    return {each["text"]: each["tokens"] for each in facts("smollm2")["sentences"]}
+    return {sentence["text"]: sentence["tokens"] for sentence in facts("smollm2")["sentences"]}
 
 
 def _floats(name: str) -> NDArray[np.float64]:

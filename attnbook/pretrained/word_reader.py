@@ -66,15 +66,15 @@ class WordReader:
     def decode(self, states: NDArray[np.float64]) -> tuple[tuple[str, ...], ...]:
         """Return what the decoder says from each state, (n, 256): its best phoneme at each step."""
         start, end = len(self.phonemes), len(self.phonemes) + 1
-        said = np.full((len(states), 1), start)
+        spoken = np.full((len(states), 1), start)
         h = states
         for _ in range(_MAX_PHONEMES):
-            h = self.decoder.step(said[:, -1], h)
+            h = self.decoder.step(spoken[:, -1], h)
             best = (h @ self.w_out + self.b_out).argmax(axis=-1)
-            best[said[:, -1] == end] = end  # who has ended says nothing more
-            said = np.column_stack([said, best])
+            best[spoken[:, -1] == end] = end  # who has ended says nothing more
+            spoken = np.column_stack([spoken, best])
         return tuple(
-            tuple(self.phonemes[i] for i in row if i != end) for row in said[:, 1:].tolist()
+            tuple(self.phonemes[i] for i in row if i != end) for row in spoken[:, 1:].tolist()
         )
 
     def __call__(self, word: str) -> tuple[str, ...]:
@@ -196,4 +196,4 @@ def pronunciations(word: str) -> tuple[tuple[str, ...], ...]:
     known = facts("g2p")["pronunciations"]
     if word not in known:
         raise ValueError(f"word must be one of those shipped, got {word!r}")
-    return tuple(tuple(each.split()) for each in known[word])
+    return tuple(tuple(sounds.split()) for sounds in known[word])

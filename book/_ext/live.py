@@ -109,14 +109,14 @@ def control(about):
             f"{escape(words)}</option>"
             for value, words in about["choices"].items()
         )
-        given = f'<select name="{about["key"]}">{options}</select>'
+        field = f'<select name="{about["key"]}">{options}</select>'
     elif isinstance(about["value"], bool):
-        given = f'<input type="checkbox" name="{about["key"]}"{" checked" * about["value"]}>'
+        field = f'<input type="checkbox" name="{about["key"]}"{" checked" * about["value"]}>'
     elif "longest" in about:
-        given = LINE.format(**about | {"value": escape(about["value"])})
+        field = LINE.format(**about | {"value": escape(about["value"])})
     else:
-        given = SLIDER.format(**about) + SHOWN.format(**about)
-    return f"<label><span>{escape(about['says'])}</span>{given}</label>"
+        field = SLIDER.format(**about) + SHOWN.format(**about)
+    return f"<label><span>{escape(about['says'])}</span>{field}</label>"
 
 
 def link(app, page, template, context, doctree):
@@ -149,9 +149,9 @@ def write_data(app, exception):
     if exception or app.builder.name != "html":
         return
     for module in LIVE.glob("*/data.py"):
-        given = json.dumps(runpy.run_path(str(module))["data"](), ensure_ascii=False)
+        inlined = json.dumps(runpy.run_path(str(module))["data"](), ensure_ascii=False)
         name = module.parent.name
-        script = f"(window.liveData ??= {{}})[{name!r}] = {given};\n"
+        script = f"(window.liveData ??= {{}})[{name!r}] = {inlined};\n"
         Path(app.outdir, "_static", f"live-{name}-data.js").write_text(script, encoding="utf-8")
 
 

@@ -47,14 +47,14 @@ class Admonition(BaseAdmonition, SphinxDirective):
         return item
 
     def choice(self, choice, sections):
-        told = say(
+        verdict = say(
             "right" if choice.right else "wrong",
             feedback=choice.feedback,
             section=f"[{sections.get(choice.section)}]({choice.section})",
         )
         (text,) = self.parse_text_to_nodes(choice.text)
         fold = quiz_choice("", quiz_pick("", "", *text.children))
-        fold += self.parse_text_to_nodes(told)
+        fold += self.parse_text_to_nodes(verdict)
         return fold
 
 

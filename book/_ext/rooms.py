@@ -14,10 +14,10 @@ PLACE = re.compile(r"^```\{rooms\} (\w+)(?: (\w+))?\n```$", re.M)  # a part, and
 
 def describe(app, config):
     """Give search engines the description of each chapter; mark the drafts."""
-    every = {f"book/{each.name}": each for each in chapters_and_drafts()}
+    every = {f"book/{chapter.name}": chapter for chapter in chapters_and_drafts()}
     described = config.html_context.setdefault("descriptions", {})
-    described |= {page: each.about["description"] for page, each in every.items()}
-    if drafts := [page for page, each in every.items() if each.draft]:
+    described |= {page: chapter.about["description"] for page, chapter in every.items()}
+    if drafts := [page for page, chapter in every.items() if chapter.draft]:
         about = {"title": say("draft"), "means": say("draft_means")}
         config.html_context["drafts"] = dict.fromkeys(drafts, about)
 
@@ -46,7 +46,7 @@ def fill(app, docname, source):
         return
     source[0] = filled(source[0])
     every = chapters_and_drafts()  # a draft may have become a chapter
-    rooms = [path for each in every for path in (each.notebook, *each.room.glob("*.*"))]
+    rooms = [path for chapter in every for path in (chapter.notebook, *chapter.room.glob("*.*"))]
     checkers = (ROOT / "attnbook/exercises").glob("*.*")
     for path in [ROOT / "_toc.yml", MASKS, MEASURED, *rooms, *checkers]:
         app.env.note_dependency(str(path))

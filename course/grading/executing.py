@@ -205,8 +205,8 @@ class JudgedExecute(Execute):
             raise NoAnswer(f"{name}: not run, since in a test before {self._stuck[name]}.")
         try:
             reply = self._evaluate(expression)
-            found = reply["content"]["user_expressions"]["reply"]["data"]["text/plain"]
-            return found if isinstance(found, str) else ""
+            reply_text = reply["content"]["user_expressions"]["reply"]["data"]["text/plain"]
+            return reply_text if isinstance(reply_text, str) else ""
         except (TimeoutError, DeadKernelError) as error:
             self._stuck[name] = self._why(error, self.call_timeout)
             self._restart()
@@ -253,7 +253,7 @@ class JudgedExecute(Execute):
     def _note_exit(self, reply):
         """Note whether the kernel was asked to end: it may do so only after the next cell."""
         payloads = reply["content"].get("payload", [])
-        self._asked_to_end |= any(found.get("source") == "ask_exit" for found in payloads)
+        self._asked_to_end |= any(payload.get("source") == "ask_exit" for payload in payloads)
 
     def on_cell_executed(self, **about):
         """Note whether a cell asked the kernel to end."""

@@ -26,6 +26,7 @@ from attnbook.diagnostics import (
 from attnbook.functional import (
     AttentionOutput,
     additive_attention,
+    attend,
     scaled_dot_product_attention,
     softmax,
 )
@@ -83,6 +84,7 @@ __all__ = [
     "additive_attention",
     "alibi_bias",
     "apply_rotary",
+    "attend",
     "attention_backward",
     "blockwise_attention",
     "blockwise_attention_backward",

@@ -20,11 +20,11 @@ from attnbook._checks import (
     promote,
     real_array,
 )
-from attnbook.functional import _quiet, _softmax_in_place
+from attnbook.functional import _dot_product_attention, _quiet, _softmax_in_place
 from attnbook.layers import MultiHeadAttention
 from attnbook.long import KVCache
 from attnbook.masks import causal_mask
-from attnbook.positional import Pairing, _alibi, _rotated, _sinusoids, _turn
+from attnbook.positional import Pairing, _alibi, _rotated, _turn, sinusoidal_encoding
 
 
 def _vectors(x: ArrayLike) -> tuple[NDArray[np.floating], np.dtype[Any]]:
@@ -498,7 +498,7 @@ class Decoder:
         length = tokens.shape[-1]
         if positions is None:
             positions = np.arange(length)
-        positions = np.atleast_1d(check_positions(positions, tokens.shape))
+        positions = np.atleast_1d(check_positions("positions", positions, tokens.shape))
         may_see = causal_mask(length)
         if mask is not None:
             shape = (*tokens.shape, length)
@@ -515,7 +515,7 @@ class Decoder:
         x = self.embedding[tokens].astype(self._compute, copy=False)  # (..., len, d_model)
         if self.positions == "sinusoidal":
             d_model = x.shape[-1]
-            x = x * math.sqrt(d_model) + _sinusoids(positions, d_model).astype(x.dtype)
+            x = x * math.sqrt(d_model) + sinusoidal_encoding(positions, d_model).astype(x.dtype)
         return x
 
     def _place(
@@ -558,7 +558,7 @@ class Decoder:
             keys = _rotated(keys, place.turn, self.rope_pairing)
         if cache is not None:
             keys, values = cache.append(keys, values)
-        heads, weights = attention._attend_heads(queries, keys, values, place.mask, place.bias)
+        heads, weights = _dot_product_attention(queries, keys, values, place.mask, place.bias)
         x = x + attention._combined(heads)  # (..., len, d_model)
         normed = _rms_norm(x, layer.feed_forward_norm, self.norm_eps)
         return x + _swiglu(normed, layer.w_gate, layer.w_up, layer.w_down), weights

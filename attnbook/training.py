@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from attnbook._checks import check_tokens
 from attnbook.decoder import Decoder, DecoderLayer, _Place, _rms_norm
+from attnbook.functional import _dot_product_attention
 from attnbook.gradients import (
     _check_shapes,
     _heads_backward,
@@ -114,7 +115,7 @@ def _layer_backward(
     values = attention._values(normed)
     if turn is not None:
         queries, keys = _rotated(queries, turn, pairing), _rotated(keys, turn, pairing)
-    heads, weights = attention._attend_heads(queries, keys, values, place.mask, place.bias)
+    heads, weights = _dot_product_attention(queries, keys, values, place.mask, place.bias)
     merged = _merge(heads)  # (..., len, d_model)
     between = x + merged @ attention.w_o + attention.b_o
     fed = _rms_norm(between, layer.feed_forward_norm, eps)

@@ -24,6 +24,7 @@ from attnbook import (
     additive_attention,
     alibi_bias,
     apply_rotary,
+    attend,
     attention_backward,
     blockwise_attention,
     blockwise_attention_backward,
@@ -149,7 +150,7 @@ def build_a_layer() -> NDArray[np.floating[Any]]:
         b_o=[0.0] * 8,
     )
     assert_type(same.b_q + 1, NDArray[np.floating[Any]])
-    assert_type(same.num_kv_heads, int | None)
+    assert_type(same.num_kv_heads + same.head_dim, int)
 
     output, weights = layer(x, mask=causal_mask(5), bias=np.zeros((4, 5, 5)))
     print(layer(x, memory, memory, padding_mask([3, 7])).weights.mean(axis=-3), weights.shape)
@@ -161,8 +162,8 @@ def build_a_layer() -> NDArray[np.floating[Any]]:
     print(len(cache), cache.nbytes, keys.mean())
     queries = apply_rotary(layer.queries(x), np.arange(1, 6), base=100)
     assert_type(queries, NDArray[np.floating[Any]])
-    share = queries.shape[-3] // keys.shape[-3]
-    keys, values = (np.repeat(part, share, axis=-3) for part in (keys, values))
+    own = attend(-queries[..., :1] + keys[:, :1, None, :, 0], layer.values(x[:1]).repeat(6, -2))
+    assert_type(own, AttentionOutput)
     heads, _ = scaled_dot_product_attention(queries, keys, values, bias=alibi_bias(4, 5, 6))
     return layer.combine(heads) + output
 

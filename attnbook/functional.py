@@ -292,9 +292,8 @@ def _mix_what_is_seen(
     weights: NDArray[np.floating], value: NDArray[np.floating], mask: NDArray[np.bool_]
 ) -> NDArray[np.floating]:
     """Compute weights @ value where some values are not finite, and 0 * NaN would be NaN."""
-    if (
-        min(value.ndim, weights.ndim) > 2 and 1 < value.shape[-3] < weights.shape[-3]
-    ):  # heads that share values
+    if min(value.ndim, weights.ndim) > 2 and 1 < value.shape[-3] < weights.shape[-3]:
+        # Heads that share values each get their own: what they see may differ.
         value = np.repeat(value, weights.shape[-3] // value.shape[-3], axis=-3)
     finite = np.isfinite(value).all(axis=-1, keepdims=True)  # (..., len_k, 1)
     output = weights @ np.where(finite, value, 0)  # (..., len_q, d_v)

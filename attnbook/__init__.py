@@ -9,6 +9,7 @@ from attnbook.decoder import (
     Decoder,
     DecoderLayer,
     DecoderTrace,
+    Parts,
     feed_forward,
     layer_norm,
     rms_norm,
@@ -61,6 +62,10 @@ from attnbook.long import (
 )
 from attnbook.masks import causal_mask, padding_mask
 from attnbook.positional import (
+    Alibi,
+    Placed,
+    Rotary,
+    Sinusoidal,
     alibi_bias,
     apply_rotary,
     relative_rotation,
@@ -72,6 +77,7 @@ __version__ = "0.2.0.dev0"
 
 __all__ = [
     "Adam",
+    "Alibi",
     "AttentionOutput",
     "BlockwiseOutput",
     "Decoder",
@@ -79,7 +85,11 @@ __all__ = [
     "DecoderTrace",
     "KVCache",
     "MultiHeadAttention",
+    "Parts",
+    "Placed",
+    "Rotary",
     "ScoreStatistics",
+    "Sinusoidal",
     "Spread",
     "additive_attention",
     "alibi_bias",

@@ -166,6 +166,11 @@ def check_bias(
     return bias
 
 
+def check_base(base: float) -> None:
+    if not base > 0:
+        raise ValueError(f"base must be positive, got {base}")
+
+
 def check_pairing(name: str, pairing: str) -> None:
     if pairing not in ("interleaved", "halves"):
         raise ValueError(f"{name} must be 'interleaved' or 'halves', got {pairing!r}")

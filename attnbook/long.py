@@ -259,8 +259,8 @@ class KVCache:
     """
 
     def __init__(self, window: int | None = None) -> None:
-        self._window = None if window is None else operator.index(window)
-        if self._window is not None and self._window < 1:
+        self.window = None if window is None else operator.index(window)
+        if self.window is not None and self.window < 1:
             raise ValueError(f"window must be at least 1, got {window}")
         self._first = self._end = 0  # what is kept, of the stores' lengths
         self._stores: tuple[NDArray[Any], NDArray[Any]] | None = None  # keys, values; room at end
@@ -290,21 +290,26 @@ class KVCache:
                 "key and value must have shapes (..., len_new, head_dim) and (..., len_new, "
                 f"value_dim), equal but for the last axis, got {key.shape} and {value.shape}"
             )
+        if self._stores is not None:
+            _check_alike("key", key, self._stores[0])
+            _check_alike("value", value, self._stores[1])
+        return self._append(key, value)
+
+    def _append(self, key: NDArray[Any], value: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Add what was checked."""
         if self._stores is None:
             self._stores = key[..., :0, :].copy(), value[..., :0, :].copy()
         keys, values = self._stores
-        _check_alike("key", key, keys)
-        _check_alike("value", value, values)
-        if self._window is not None:
-            key, value = key[..., -self._window :, :], value[..., -self._window :, :]
+        if self.window is not None:
+            key, value = key[..., -self.window :, :], value[..., -self.window :, :]
         first, end = self._first, self._end + key.shape[-2]
         room = keys.shape[-2]
-        if self._window is not None:
-            first = max(first, end - self._window)
+        if self.window is not None:
+            first = max(first, end - self.window)
         if end > room:
             room = max(end - first, 2 * room)
-            if self._window is not None:  # moved once in a window's length, a token is copied twice
-                room = min(room, 2 * self._window)
+            if self.window is not None:  # moved once in a window's length, a token is copied twice
+                room = min(room, 2 * self.window)
             kept = slice(first, self._end)
             self._stores = keys, values = _moved(keys, kept, room), _moved(values, kept, room)
             first, end = 0, end - first

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import operator
-from typing import Any, Literal
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from attnbook._checks import (
+    check_base,
     check_lengths,
     check_pairing,
     check_positions,
@@ -227,6 +231,98 @@ def _frequencies(name: str, size: int, base: float) -> NDArray[np.float64]:
     size = operator.index(size)
     if size < 1 or size % 2:
         raise ValueError(f"{name} must be positive and even, got {size}")
-    if not base > 0:
-        raise ValueError(f"base must be positive, got {base}")
+    check_base(base)
     return base ** (-np.arange(0, size, 2) / size)
+
+
+class Sizes(NamedTuple):
+    """What a scheme of positions may need to know of the decoder that it is in."""
+
+    d_model: int
+    num_heads: int
+    head_dim: int
+    dtype: np.dtype[Any]
+
+
+class Placed(NamedTuple):
+    """Where positions enter a decoder: its embeddings, its queries and keys, its scores.
+
+    Embeddings become ``x * scale + added``, ``added`` (..., len, d_model); ``turn`` is called with
+    queries and with keys (..., heads, len, head_dim); ``bias`` (..., num_heads, len_q, len_k) is
+    added to the scores. To be trained, ``turn`` at ``-positions`` must undo what it does, as a
+    rotation does.
+    """
+
+    scale: float = 1.0
+    added: NDArray[np.floating] | None = None
+    turn: Callable[[NDArray[np.floating]], NDArray[np.floating]] | None = None
+    bias: NDArray[np.floating] | None = None
+
+
+class Scheme(Protocol):
+    """What a decoder asks of its positions: to be told where they enter."""
+
+    def place(self, positions: NDArray[Any], key_positions: NDArray[Any], sizes: Sizes) -> Placed:
+        """Say what changes for tokens at these positions (..., len) that see keys at others."""
+
+
+@dataclass(frozen=True)
+class Rotary:
+    """Positions of a decoder that turn its queries and keys, as ``apply_rotary`` does.
+
+    Parameters
+    ----------
+    base, pairing : as in ``apply_rotary``
+
+    Raises
+    ------
+    ValueError
+        If the base is not positive, or the pairing another.
+    """
+
+    base: float = 10000.0
+    pairing: Pairing = "interleaved"
+
+    def __post_init__(self) -> None:
+        check_base(self.base)
+        check_pairing("pairing", self.pairing)
+
+    def place(self, positions: NDArray[Any], key_positions: NDArray[Any], sizes: Sizes) -> Placed:
+        """Turn the tokens' queries and keys."""
+        turn = _turn(positions, sizes.head_dim, self.base, sizes.dtype)
+        turn = np.expand_dims(turn, -3)  # (..., 1, len, head_dim/2)
+        return Placed(turn=lambda heads: _rotated(heads, turn, self.pairing))
+
+
+@dataclass(frozen=True)
+class Sinusoidal:
+    """Positions of a decoder that are added, ``x * sqrt(d_model) + sinusoidal_encoding``.
+
+    Parameters
+    ----------
+    base : float, as in ``sinusoidal_encoding``
+
+    Raises
+    ------
+    ValueError
+        If the base is not positive.
+    """
+
+    base: float = 10000.0
+
+    def __post_init__(self) -> None:
+        check_base(self.base)
+
+    def place(self, positions: NDArray[Any], key_positions: NDArray[Any], sizes: Sizes) -> Placed:
+        """Add each position's encoding to the embedding of its token."""
+        added = sinusoidal_encoding(positions, sizes.d_model, base=self.base)
+        return Placed(scale=math.sqrt(sizes.d_model), added=added)
+
+
+@dataclass(frozen=True)
+class Alibi:
+    """Positions of a decoder that lower its scores by distance, as ``alibi_bias`` does."""
+
+    def place(self, positions: NDArray[Any], key_positions: NDArray[Any], sizes: Sizes) -> Placed:
+        """Bias the scores."""
+        return Placed(bias=_alibi(sizes.num_heads, positions, key_positions))

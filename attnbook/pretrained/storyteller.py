@@ -16,10 +16,17 @@ from numpy.typing import NDArray
 
 from attnbook.decoder import Decoder, DecoderLayer
 from attnbook.layers import MultiHeadAttention
+from attnbook.positional import Alibi, Rotary, Sinusoidal
 from attnbook.pretrained._data import arrays, facts
 from attnbook.small_world import WORDS
 
 Scheme = Literal["rotary", "sinusoidal", "alibi", "none"]
+SCHEMES: dict[str, Rotary | Sinusoidal | Alibi | None] = {
+    "rotary": Rotary(),
+    "sinusoidal": Sinusoidal(),
+    "alibi": Alibi(),
+    "none": None,
+}
 
 
 @dataclass(frozen=True)
@@ -102,7 +109,7 @@ def storyteller_twin(positions: Scheme) -> Decoder:
     Examples
     --------
     >>> storyteller_twin("alibi").positions
-    'alibi'
+    Alibi()
     """
     _check(positions)
     own = _parameters("storyteller" if positions == "rotary" else f"storyteller_{positions}")
@@ -120,7 +127,7 @@ def storyteller_twin(positions: Scheme) -> Decoder:
         embedding=own["embedding"],
         layers=tuple(layers),
         final_norm=own["final_norm"],
-        positions=positions,
+        positions=SCHEMES[positions],
         tokenizer=WordTokenizer(WORDS),
     )
 

@@ -29,7 +29,7 @@ from attnbook.functional import (
 from attnbook.layers import MultiHeadAttention
 from attnbook.long import KVCache
 from attnbook.masks import causal_mask
-from attnbook.positional import Placed, Rotary, Scheme, Sizes
+from attnbook.positional import Placed, Positions, Rotary, Sizes
 
 
 def _vectors(x: ArrayLike) -> tuple[NDArray[np.floating], np.dtype[Any]]:
@@ -357,7 +357,7 @@ class Decoder:
     layers: tuple[DecoderLayer, ...]
     final_norm: NDArray[np.floating]
     output: NDArray[np.floating] | None = None
-    positions: Scheme | None = field(default_factory=Rotary)
+    positions: Positions | None = field(default_factory=Rotary)
     norm_eps: float = 1e-5
     tokenizer: Any = None
 
@@ -588,8 +588,9 @@ class Decoder:
         cache: KVCache | None = None,
     ) -> _Steps:
         """Add to each token what attention tells it, then what the feed-forward layer does."""
-        attention, norm = layer.attention, parts.norm
-        attended = norm(x, layer.attention_norm, self.norm_eps)  # (..., len, d_model)
+        attention, dtype = layer.attention, x.dtype  # to which each part's result is rounded
+        attended = parts.norm(x, layer.attention_norm, self.norm_eps)  # (..., len, d_model)
+        attended = attended.astype(dtype, copy=False)
         queries = attention._queries(attended)  # (..., num_heads, len, head_dim)
         keys = attention._keys(attended)  # (..., num_kv_heads, len, head_dim)
         values = attention._values(attended)
@@ -600,11 +601,13 @@ class Decoder:
         options = {}
         if placed.bias is not None:  # of the keys that are kept, if a window forgot the first
             bias = placed.bias[..., -keys.shape[-2] :] if cache is not None else placed.bias
-            options["bias"] = bias.astype(self._sizes.dtype, copy=False)
+            options["bias"] = bias.astype(dtype, copy=False)
         heads, weights = parts.attend(queries, keys, values, mask, **options)
+        heads = heads.astype(dtype, copy=False)
         between = x + attention._combined(heads)  # (..., len, d_model)
-        fed = norm(between, layer.feed_forward_norm, self.norm_eps)
-        output = between + parts.feed_forward(fed, layer.w_gate, layer.w_up, layer.w_down)
+        fed = parts.norm(between, layer.feed_forward_norm, self.norm_eps).astype(dtype, copy=False)
+        added = parts.feed_forward(fed, layer.w_gate, layer.w_up, layer.w_down)
+        output = between + added.astype(dtype, copy=False)
         return _Steps(attended, queries, keys, values, heads, weights, between, fed, output)
 
     @_quiet

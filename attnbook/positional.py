@@ -259,7 +259,7 @@ class Placed(NamedTuple):
     bias: NDArray[np.floating] | None = None
 
 
-class Scheme(Protocol):
+class Positions(Protocol):
     """What a decoder asks of its positions: to be told where they enter."""
 
     def place(self, positions: NDArray[Any], key_positions: NDArray[Any], sizes: Sizes) -> Placed:

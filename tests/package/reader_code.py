@@ -4,6 +4,7 @@ Every public function is called; `assert_type` says what a reader may rely on wi
 """
 
 import contextlib
+import dataclasses
 from datetime import date
 from typing import Any, assert_type
 
@@ -13,13 +14,20 @@ from numpy.typing import NDArray
 
 from attnbook import (
     Adam,
+    Alibi,
     AttentionOutput,
     Decoder,
     DecoderLayer,
     DecoderTrace,
     KVCache,
     MultiHeadAttention,
+    Parts,
+    Placed,
+    Positions,
+    Rotary,
     ScoreStatistics,
+    Sinusoidal,
+    Sizes,
     Spread,
     additive_attention,
     alibi_bias,
@@ -46,7 +54,6 @@ from attnbook import (
     loss_and_gradient,
     map_arrays,
     merge_heads,
-    mistakes,
     multi_head_backward,
     online_softmax,
     padding_mask,
@@ -168,6 +175,25 @@ def build_a_layer() -> NDArray[np.floating[Any]]:
     return layer.combine(heads) + output
 
 
+class FirstPairRotary:
+    def place(self, positions: NDArray[Any], key_positions: NDArray[Any], sizes: Sizes) -> Placed:
+        def turn(heads: NDArray[np.floating[Any]]) -> NDArray[np.floating[Any]]:
+            turned = apply_rotary(heads[..., :2], positions, base=sizes.d_model)
+            return np.concatenate([turned, heads[..., 2:]], axis=-1)
+
+        return Placed(turn=turn)
+
+
+def with_tiled_heads(
+    query: NDArray[np.floating[Any]],
+    key: NDArray[np.floating[Any]],
+    value: NDArray[np.floating[Any]],
+    mask: NDArray[np.bool_],
+) -> AttentionOutput:
+    key, value = (np.tile(heads, (2, 1, 1)) for heads in (key, value))
+    return scaled_dot_product_attention(query, key, value, mask)
+
+
 def build_a_decoder() -> NDArray[np.floating[Any]]:
     gain, hidden = np.ones(8), rng.standard_normal((8, 3))
     layer = DecoderLayer(
@@ -178,11 +204,16 @@ def build_a_decoder() -> NDArray[np.floating[Any]]:
         w_up=hidden,
         w_down=hidden.T,
     )
-    model = Decoder(embedding=x, layers=(layer,), final_norm=gain, rope_base=500, positions="none")
-    trace = model.trace([[0, 1], [2, 3]], positions=[0, 0.5], mask=[[True, True]])
+    model = Decoder(embedding=x, layers=(layer,), final_norm=gain, positions=FirstPairRotary())
+    trace = model.trace([[0, 1], [2, 3]], position_ids=[0, 0.5], mask=[[True, True]])
+    for scheme in (Rotary(500, "halves"), Sinusoidal(), Alibi(), None):
+        print(dataclasses.replace(model, positions=scheme))
+    own: Positions = FirstPairRotary()
+    print(own)
     assert_type(trace, DecoderTrace)
     print(trace.states[0].shape, trace.weights.argmax(axis=-1))
-    tokens = model.generate([0], 3, rng=rng, temperature=0.5, top_p=0.9, stop=[4])
+    model.generate([0], 3, rng=rng, temperature=0.5, top_p=0.9, stop=[4])
+    tokens = model.generate([0], 3, caches=[KVCache(window=2)])
     assert_type(tokens, NDArray[np.intp])
     print(tokens.tolist(), model.logits(tokens)[..., -1, :].argmax())
     normed = layer_norm(rms_norm(x, gain, eps=0.1), gain, np.zeros(8))
@@ -254,9 +285,8 @@ def let_it_tell_a_story() -> None:
     assert_type(questions[0].position, int)
     tokens = model.tokenizer.encode(" ".join(words[: questions[0].position]))
     print(model.tokenizer.decode(model.generate(tokens, 3)[-3:]), questions[0].answer)
-    wrong = mistakes.logits(model, tokens, expanded=lambda heads, count: np.tile(heads, (2, 1, 1)))
-    right = mistakes.logits(model, tokens, expanded=lambda *given: mistakes.expanded(*given))
-    print(abs(wrong - right).max(), mistakes.continuation(model, tokens, 1, turn=lambda x: x))
+    wrong = model.logits(tokens, parts=Parts(attend=with_tiled_heads, norm=rms_norm))
+    print(abs(wrong - model.logits(tokens, parts=Parts(feed_forward=swiglu))).max())
     scheme: pretrained.Scheme = "alibi"
     record = pretrained.storyteller_record(scheme)
     print(pretrained.storyteller_twin(scheme).logits(tokens).dtype, record.right[-1])

@@ -668,6 +668,25 @@ def test_every_norm_and_feed_forward_layer_is_the_given_one():
     np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.parametrize("part", ["norm", "attend", "feed_forward"])
+@pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
+def test_a_part_that_computes_wider_is_rounded(scheme, part):
+    model = cast(random_decoder(positions=scheme), np.float32)
+
+    def wider(usual):
+        def wide(x, *others, **options):
+            result = usual(x.astype(float), *others, **options)
+            assert x.dtype == np.float32
+            return result
+
+        return wide
+
+    parts = Parts()._replace(**{part: wider(getattr(Parts(), part))})
+    found = model.logits(TOKENS, parts=parts)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, model.logits(TOKENS), atol=1e-4)
+
+
 def test_attention_may_return_no_weights():
     def of_the_last(query, key, value, mask):
         return AttentionOutput(np.repeat(value, NUM_HEADS // KV_HEADS, axis=-3), None)

@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # Modules that are imported by name, since not every reader needs what they load.
 BY_NAME = (
     *("attnbook.plotting", "attnbook.pretrained"),
-    *("attnbook.small_world", "attnbook.dates", "attnbook.translator", "attnbook.mistakes"),
+    *("attnbook.small_world", "attnbook.dates", "attnbook.translator"),
 )
 
 

@@ -74,6 +74,8 @@ def test_the_section_that_teaches_a_name_has_it(name):
     of_another |= {"TranslatorTrace": "trace", "Example": "examples"}
     of_another |= {"TranslatorRecord": "translator_record", "TranslatorRun": "translator_runs"}
     of_another |= dict.fromkeys(["EncoderLayer", "TranslatorLayer"], "Translator")
+    of_another |= dict.fromkeys(["Positions", "Placed", "Sizes"], "place")
+    of_another |= {"Sinusoidal": "sinusoidal", "Alibi": "alibi"}
     assert re.search(rf"\b{of_another.get(name, name)}\b", section(package.TAUGHT[name]))
 
 

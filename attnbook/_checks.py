@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 _SINGLE = np.dtype(np.float32)
+_FAST = _SINGLE, np.dtype(np.float64)  # which are computed in as they are
 
 
 def real_array(name: str, given: ArrayLike) -> NDArray[Any]:
@@ -27,6 +28,9 @@ def promote(**inputs: ArrayLike) -> tuple[list[NDArray[np.floating]], np.dtype[A
     own rules, and the result is rounded to the dtype that the inputs decide.
     """
     arrays = [real_array(name, given) for name, given in inputs.items()]
+    first = arrays[0].dtype
+    if first in _FAST and all(array.dtype == first for array in arrays):  # as a rule
+        return arrays, first
     dtype = np.result_type(*arrays)
     if dtype.kind != "f":
         dtype = np.dtype(np.float64)
@@ -55,7 +59,7 @@ def _leading_axes(sequences: dict[str, NDArray[Any]], shared: bool) -> tuple[int
                 f"{name} must have at least 2 axes (..., length, features), got shape {array.shape}"
             )
     leading = [array.shape[:-2] for array in sequences.values()]
-    if len(set(leading)) == 1:  # as a rule, and broadcast_shapes is slow
+    if leading.count(leading[0]) == len(leading):  # as a rule, and broadcast_shapes is slow
         return leading[0]
     try:
         return np.broadcast_shapes(*(_shared_as_one(*leading) if shared else leading))
@@ -111,6 +115,8 @@ def check_attention(
     leading = check_shared_heads(query=query, key=key, value=value)
     check_same_length(key, value)
     check_same_d_k(query, key)
+    if mask is None and bias is None:
+        return leading, None, None
     return leading, *check_mask_and_bias(mask, bias, (*leading, query.shape[-2], key.shape[-2]))
 
 

@@ -245,16 +245,21 @@ def _attend(
 def _product(left: NDArray[np.floating], right: NDArray[np.floating]) -> NDArray[np.floating]:
     """Compute left @ right, where heads of left (axis -3) may share one of right's.
 
-    Head h meets ``h // (heads // kv_heads)``: those that share it are rows of one matrix.
+    Head h meets ``h // (heads // kv_heads)``: those that share it get an axis of their own or, with
+    one query each, are the rows of one matrix.
     """
     product: NDArray[np.floating]
-    if min(left.ndim, right.ndim) < 3 or left.shape[-3] <= right.shape[-3]:
+    if left.ndim < 3 or right.ndim < 3 or left.shape[-3] <= right.shape[-3]:
         product = left @ right
         return product
     *leading, heads, rows, inner = left.shape
     kv_heads = right.shape[-3]
-    product = left.reshape(*leading, kv_heads, heads // kv_heads * rows, inner) @ right
-    return product.reshape(*product.shape[:-3], heads, rows, right.shape[-1])
+    if rows == 1:
+        product = left.reshape(*leading, kv_heads, heads // kv_heads, inner) @ right
+        return product.reshape(*product.shape[:-3], heads, 1, right.shape[-1])
+    grouped = left.reshape(*leading, kv_heads, heads // kv_heads, rows, inner)
+    product = grouped @ right[..., None, :, :]  # (..., kv_heads, heads of each, rows, columns)
+    return product.reshape(*product.shape[:-4], heads, *product.shape[-2:])
 
 
 def _seen(mask: NDArray[np.bool_] | None, bias: NDArray[Any]) -> NDArray[np.bool_] | None:

@@ -21,7 +21,7 @@ import numpy as np
 from gguf import GGUFReader
 from gguf.quants import dequantize
 
-from attnbook import Decoder, DecoderLayer, MultiHeadAttention
+from attnbook import Decoder, DecoderLayer, MultiHeadAttention, Rotary
 from course.chapters import ROOT
 
 DATA = ROOT / "attnbook/data"
@@ -153,7 +153,7 @@ def decoder(tensors, rope_base: float) -> Decoder:
         embedding=weight("token_embd").T,
         layers=tuple(layers),
         final_norm=weight("output_norm"),
-        rope_base=rope_base,
+        positions=Rotary(rope_base),
     )
 
 
@@ -204,7 +204,7 @@ def sink_weights(model: Decoder, tokens: list[int]) -> dict[str, list[float]]:
         "as it is": (tokens, {}),
         "another word first": (another, {}),
         "the first word again": (again, {}),
-        "the first at position 300": (tokens, {"positions": np.where(place == 0, 300, place)}),
+        "the first at position 300": (tokens, {"position_ids": np.where(place == 0, 300, place)}),
         "sees only itself": (tokens, {"mask": alone}),
     }
     means = {}

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from attnbook.decoder import Decoder, DecoderLayer
 from attnbook.layers import MultiHeadAttention
+from attnbook.positional import Rotary
 from attnbook.pretrained._data import arrays, facts, is_one_of
 from attnbook.pretrained._gguf import read_header, read_tensor
 from attnbook.pretrained.byte_pairs import BytePairTokenizer
@@ -88,7 +89,7 @@ def load(path: str | os.PathLike[str] | None = None) -> Decoder:
             embedding=read("token_embd").T,
             layers=tuple(layers),
             final_norm=read("output_norm"),
-            rope_base=facts["llama.rope.freq_base"],
+            positions=Rotary(facts["llama.rope.freq_base"]),
             norm_eps=1e-5,  # the file has it in single precision
             tokenizer=BytePairTokenizer(
                 tuple(facts["tokenizer.ggml.tokens"]),

@@ -17,10 +17,17 @@ from numpy.typing import NDArray
 
 from attnbook.decoder import Decoder, DecoderLayer
 from attnbook.layers import MultiHeadAttention
+from attnbook.positional import Alibi, Rotary, Sinusoidal
 from attnbook.pretrained._data import arrays, facts
 from attnbook.toys.small_world import WORDS
 
 Scheme = Literal["rotary", "sinusoidal", "alibi", "none"]
+SCHEMES: dict[str, Rotary | Sinusoidal | Alibi | None] = {
+    "rotary": Rotary(),
+    "sinusoidal": Sinusoidal(),
+    "alibi": Alibi(),
+    "none": None,
+}
 
 
 @dataclass(frozen=True)
@@ -106,7 +113,7 @@ def load(positions: Scheme = "rotary") -> Decoder:
         embedding=own["embedding"],
         layers=tuple(layers),
         final_norm=own["final_norm"],
-        positions=positions,
+        positions=SCHEMES[positions],
         tokenizer=WordTokenizer(WORDS),
     )
 

@@ -60,7 +60,7 @@ def nothing_added(question):
         )
         return layer.__class__(**vars(layer) | {"attention": attention, "w_down": 0 * layer.w_down})
 
-    fields = {name: given for name, given in vars(first).items() if name != "_compute"}
+    fields = {name: given for name, given in vars(first).items() if name != "_sizes"}
     bare = first.__class__(**fields | {"layers": tuple(map(empty, first.layers))})
     tokens = [3, 1, 4, 1, 5]
     logits = bare.logits(tokens)

@@ -7,7 +7,6 @@ import os
 import numpy as np
 import pytest
 
-from attnbook import mistakes
 from attnbook.pretrained import smollm2
 from course import why_wrong
 from course.words import WORDS
@@ -55,7 +54,7 @@ def writes_at_once(model, wrong, text):
     start = model.tokenizer.encode(MEASURED["prompt"])
     tokens = start + model.tokenizer.encode(text)
     with np.errstate(all="ignore"):
-        logits = mistakes.logits(model, [tokens], **wrong)[0]
+        logits = measure.logits(model, [tokens], wrong)[0]
     return (logits[len(start) - 1 : -1].argmax(axis=-1) == tokens[len(start) :]).all()
 
 

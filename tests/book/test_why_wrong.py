@@ -317,6 +317,7 @@ def test_the_table_lists_every_symptom_and_below_it_its_entries():
 
 def test_the_set_up_gives_the_package_and_two_parts_of_it():
     names = run()
+    assert names.pop("attend") is attnbook.scaled_dot_product_attention  # a short name, of the page
     public = {name: each for name, each in names.items() if hasattr(attnbook, name)}
     assert all(each is getattr(attnbook, name) for name, each in public.items())
     query, key, value, mask = (names[name] for name in ("query", "key", "value", "mask"))

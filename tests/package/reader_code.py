@@ -4,6 +4,7 @@ Every public function is called; `assert_type` says what a reader may rely on wi
 """
 
 import contextlib
+import dataclasses
 from datetime import date
 from typing import Any, assert_type
 
@@ -13,17 +14,25 @@ from numpy.typing import NDArray
 
 from attnbook import (
     Adam,
+    Alibi,
     AttentionOutput,
     Decoder,
     DecoderLayer,
     DecoderTrace,
     KVCache,
     MultiHeadAttention,
+    Parts,
+    Placed,
+    Positions,
+    Rotary,
     ScoreStatistics,
+    Sinusoidal,
+    Sizes,
     Spread,
     additive_attention,
     alibi_bias,
     apply_rotary,
+    attend,
     attention_backward,
     blockwise_attention,
     blockwise_attention_backward,
@@ -44,7 +53,6 @@ from attnbook import (
     loss_and_gradient,
     map_arrays,
     merge_heads,
-    mistakes,
     multi_head_backward,
     online_softmax,
     padding_mask,
@@ -155,7 +163,7 @@ def build_a_layer() -> NDArray[np.floating[Any]]:
         b_o=[0.0] * 8,
     )
     assert_type(same.b_q + 1, NDArray[np.floating[Any]])
-    assert_type(same.num_kv_heads, int | None)
+    assert_type(same.num_kv_heads + same.head_dim, int)
 
     output, weights = layer(x, mask=causal_mask(5), bias=np.zeros((4, 5, 5)))
     print(layer(x, memory, memory, padding_mask([3, 7])).weights.mean(axis=-3), weights.shape)
@@ -167,10 +175,29 @@ def build_a_layer() -> NDArray[np.floating[Any]]:
     print(len(cache), cache.nbytes, keys.mean())
     queries = apply_rotary(layer.queries(x), np.arange(1, 6), base=100)
     assert_type(queries, NDArray[np.floating[Any]])
-    share = queries.shape[-3] // keys.shape[-3]
-    keys, values = (np.repeat(part, share, axis=-3) for part in (keys, values))
+    own = attend(rng.standard_normal((4, 5, 6)), values, bias=alibi_bias(4, 5, 6))
+    assert_type(own, AttentionOutput)
     heads, _ = scaled_dot_product_attention(queries, keys, values, bias=alibi_bias(4, 5, 6))
     return layer.combine(heads) + output
+
+
+class FirstPairRotary:
+    def place(self, positions: NDArray[Any], key_positions: NDArray[Any], sizes: Sizes) -> Placed:
+        def turn(heads: NDArray[np.floating[Any]]) -> NDArray[np.floating[Any]]:
+            turned = apply_rotary(heads[..., :2], positions, base=sizes.d_model)
+            return np.concatenate([turned, heads[..., 2:]], axis=-1)
+
+        return Placed(turn=turn)
+
+
+def with_tiled_heads(
+    query: NDArray[np.floating[Any]],
+    key: NDArray[np.floating[Any]],
+    value: NDArray[np.floating[Any]],
+    mask: NDArray[np.bool_],
+) -> AttentionOutput:
+    key, value = (np.tile(heads, (2, 1, 1)) for heads in (key, value))
+    return scaled_dot_product_attention(query, key, value, mask)
 
 
 def build_a_decoder() -> NDArray[np.floating[Any]]:
@@ -183,11 +210,16 @@ def build_a_decoder() -> NDArray[np.floating[Any]]:
         w_up=hidden,
         w_down=hidden.T,
     )
-    model = Decoder(embedding=x, layers=(layer,), final_norm=gain, rope_base=500, positions="none")
-    trace = model.trace([[0, 1], [2, 3]], positions=[0, 0.5], mask=[[True, True]])
+    model = Decoder(embedding=x, layers=(layer,), final_norm=gain, positions=FirstPairRotary())
+    trace = model.trace([[0, 1], [2, 3]], position_ids=[0, 0.5], mask=[[True, True]])
+    for scheme in (Rotary(500, "halves"), Sinusoidal(), Alibi(), None):
+        print(dataclasses.replace(model, positions=scheme))
+    own: Positions = FirstPairRotary()
+    print(own)
     assert_type(trace, DecoderTrace)
     print(trace.states[0].shape, trace.weights.argmax(axis=-1))
-    tokens = model.generate([0], 3, rng=rng, temperature=0.5, top_p=0.9, stop=[4])
+    model.generate([0], 3, rng=rng, temperature=0.5, top_p=0.9, stop=[4])
+    tokens = model.generate([0], 3, caches=[KVCache(window=2)])
     assert_type(tokens, NDArray[np.intp])
     print(tokens.tolist(), model.logits(tokens)[..., -1, :].argmax())
     normed = layer_norm(rms_norm(x, gain, eps=0.1), gain, np.zeros(8))
@@ -259,9 +291,8 @@ def let_it_tell_a_story() -> None:
     assert_type(questions[0].position, int)
     tokens = model.tokenizer.encode(" ".join(words[: questions[0].position]))
     print(model.tokenizer.decode(model.generate(tokens, 3)[-3:]), questions[0].answer)
-    wrong = mistakes.logits(model, tokens, expanded=lambda heads, count: np.tile(heads, (2, 1, 1)))
-    right = mistakes.logits(model, tokens, expanded=lambda *given: mistakes.expanded(*given))
-    print(abs(wrong - right).max(), mistakes.continuation(model, tokens, 1, turn=lambda x: x))
+    wrong = model.logits(tokens, parts=Parts(attend=with_tiled_heads, norm=rms_norm))
+    print(abs(wrong - model.logits(tokens, parts=Parts(feed_forward=swiglu))).max())
     scheme: storyteller.Scheme = "alibi"
     record = storyteller.record(scheme)
     print(storyteller.load(scheme).logits(tokens).dtype, record.right[-1])

@@ -26,9 +26,7 @@ from tests.package import reader_code
 ROOT = Path(__file__).resolve().parents[2]
 
 # Modules that are imported by name, since not every reader needs what they load.
-BY_NAME = tuple(
-    f"attnbook.{name}" for name in ("exercises", "mistakes", "plotting", "pretrained", "toys")
-)
+BY_NAME = tuple(f"attnbook.{name}" for name in ("exercises", "plotting", "pretrained", "toys"))
 
 
 # The checkers' own parts are nobody's interface: of `exercises`, the package itself is.

@@ -1,7 +1,8 @@
 """Attention mechanisms in NumPy, small enough to read and tested enough to trust.
 
 Importing this package loads NumPy and nothing else. The figures of the book are drawn by
-``attnbook.plotting``, the only module that imports Matplotlib.
+``attnbook.plotting``, the only module that imports Matplotlib. It is imported by its name, as are
+``attnbook.pretrained`` (trained models) and ``attnbook.toys``.
 """
 
 from attnbook import exercises
@@ -9,6 +10,7 @@ from attnbook.decoder import (
     Decoder,
     DecoderLayer,
     DecoderTrace,
+    Parts,
     feed_forward,
     layer_norm,
     rms_norm,
@@ -26,6 +28,7 @@ from attnbook.diagnostics import (
 from attnbook.functional import (
     AttentionOutput,
     additive_attention,
+    attend,
     scaled_dot_product_attention,
     softmax,
 )
@@ -60,6 +63,12 @@ from attnbook.long import (
 )
 from attnbook.masks import causal_mask, padding_mask
 from attnbook.positional import (
+    Alibi,
+    Placed,
+    Positions,
+    Rotary,
+    Sinusoidal,
+    Sizes,
     alibi_bias,
     apply_rotary,
     relative_rotation,
@@ -71,6 +80,7 @@ __version__ = "0.2.0.dev0"
 
 __all__ = [
     "Adam",
+    "Alibi",
     "AttentionOutput",
     "BlockwiseOutput",
     "Decoder",
@@ -78,11 +88,18 @@ __all__ = [
     "DecoderTrace",
     "KVCache",
     "MultiHeadAttention",
+    "Parts",
+    "Placed",
+    "Positions",
+    "Rotary",
     "ScoreStatistics",
+    "Sinusoidal",
+    "Sizes",
     "Spread",
     "additive_attention",
     "alibi_bias",
     "apply_rotary",
+    "attend",
     "attention_backward",
     "blockwise_attention",
     "blockwise_attention_backward",
@@ -106,6 +123,8 @@ __all__ = [
     "multi_head_backward",
     "online_softmax",
     "padding_mask",
+    "plotting",
+    "pretrained",
     "rank_correlation",
     "relative_rotation",
     "relu_backward",
@@ -121,5 +140,6 @@ __all__ = [
     "split_heads",
     "swiglu",
     "swiglu_backward",
+    "toys",
     "warmup_cosine",
 ]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 _SINGLE = np.dtype(np.float32)
+_FAST = _SINGLE, np.dtype(np.float64)  # which are computed in as they are
 
 
 def real_array(name: str, given: ArrayLike) -> NDArray[Any]:
@@ -27,6 +28,9 @@ def promote(**inputs: ArrayLike) -> tuple[list[NDArray[np.floating]], np.dtype[A
     own rules, and the result is rounded to the dtype that the inputs decide.
     """
     arrays = [real_array(name, given) for name, given in inputs.items()]
+    first = arrays[0].dtype
+    if first in _FAST and all(array.dtype == first for array in arrays):  # as a rule
+        return arrays, first
     dtype = np.result_type(*arrays)
     if dtype.kind != "f":
         dtype = np.dtype(np.float64)
@@ -40,25 +44,46 @@ def check_sequences(**sequences: NDArray[Any]) -> tuple[int, ...]:
 
     Return the shape that the leading axes broadcast to.
     """
+    return _leading_axes(sequences, shared=False)
+
+
+def check_shared_heads(**sequences: NDArray[Any]) -> tuple[int, ...]:
+    """Require the same, but the first array may have more heads (axis -3), a multiple."""
+    return _leading_axes(sequences, shared=True)
+
+
+def _leading_axes(sequences: dict[str, NDArray[Any]], shared: bool) -> tuple[int, ...]:
     for name, array in sequences.items():
         if array.ndim < 2:
             raise ValueError(
                 f"{name} must have at least 2 axes (..., length, features), got shape {array.shape}"
             )
     leading = [array.shape[:-2] for array in sequences.values()]
-    if len(set(leading)) == 1:  # as a rule, and broadcast_shapes is slow
+    if leading.count(leading[0]) == len(leading):  # as a rule, and broadcast_shapes is slow
         return leading[0]
     try:
-        return np.broadcast_shapes(*leading)
+        return np.broadcast_shapes(*(_shared_as_one(*leading) if shared else leading))
     except ValueError:
+        first, *others = sequences
+        hint = f"; heads of {first} (axis -3) may be a multiple of those of {_listed(others)}"
         raise ValueError(
             f"leading axes of {_listed(sequences)} must broadcast, got {_listed(leading)}"
+            f"{hint if shared else ''}"
         ) from None
+
+
+def _shared_as_one(first: tuple[int, ...], *others: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """Count heads as one where those of the first share them; else return shapes as they are."""
+    heads = first[-1] if first else 1
+    of_others = {shape[-1] for shape in others if shape} - {1}
+    if len(of_others) == 1 and all(0 < each < heads and heads % each == 0 for each in of_others):
+        return [first, *((*shape[:-1], 1) if shape else shape for shape in others)]
+    return [first, *others]
 
 
 def _listed(things: Iterable[object]) -> str:
     *first, last = map(str, things)
-    return f"{', '.join(first)} and {last}"
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def check_same_length(key: NDArray[Any], value: NDArray[Any]) -> None:
@@ -85,20 +110,22 @@ def check_attention(
     value: NDArray[Any],
     mask: ArrayLike | None,
     bias: ArrayLike | None = None,
-    *,
-    shared: bool = False,
 ) -> tuple[tuple[int, ...], NDArray[np.bool_] | None, NDArray[Any] | None]:
-    """Require that queries can attend to keys; return the leading axes, and mask and bias.
-
-    Where heads share keys and values, their two axes are one for the mask.
-    """
-    leading = check_sequences(query=query, key=key, value=value)
+    """Require that queries can attend to keys; return the leading axes, and mask and bias."""
+    leading = check_shared_heads(query=query, key=key, value=value)
     check_same_length(key, value)
     check_same_d_k(query, key)
-    outer = (*leading[:-2], leading[-2] * leading[-1]) if shared else leading
-    shape = (*outer, query.shape[-2], key.shape[-2])
+    if mask is None and bias is None:
+        return leading, None, None
+    return leading, *check_mask_and_bias(mask, bias, (*leading, query.shape[-2], key.shape[-2]))
+
+
+def check_mask_and_bias(
+    mask: ArrayLike | None, bias: ArrayLike | None, shape: tuple[int, ...]
+) -> tuple[NDArray[np.bool_] | None, NDArray[Any] | None]:
+    """Return both as arrays, if they are what they should be for scores of this shape."""
     mask = None if mask is None else check_mask(mask, shape)
-    return leading, mask, None if bias is None else check_bias(bias, shape, mask)
+    return mask, None if bias is None else check_bias(bias, shape, mask)
 
 
 def check_weight(name: str, weight: NDArray[Any], expected: tuple[int, ...]) -> None:
@@ -145,19 +172,24 @@ def check_bias(
     return bias
 
 
+def check_base(base: float) -> None:
+    if not base > 0:
+        raise ValueError(f"base must be positive, got {base}")
+
+
 def check_pairing(name: str, pairing: str) -> None:
     if pairing not in ("interleaved", "halves"):
         raise ValueError(f"{name} must be 'interleaved' or 'halves', got {pairing!r}")
 
 
-def check_positions(positions: ArrayLike, shape: tuple[int, ...]) -> NDArray[Any]:
+def check_positions(name: str, positions: ArrayLike, shape: tuple[int, ...]) -> NDArray[Any]:
     """Return the positions as an array, if they are finite and broadcast to (..., len)."""
-    positions = real_array("positions", positions)
+    positions = real_array(name, positions)
     if positions.dtype == bool:
-        raise TypeError("positions must hold numbers, got dtype bool")
+        raise TypeError(f"{name} must hold numbers, got dtype bool")
     if not np.isfinite(positions).all():
-        raise ValueError(f"positions must be finite, got {positions}")
-    _check_broadcasts("positions", positions, "(..., len)", shape, fixed=0)
+        raise ValueError(f"{name} must be finite, got {positions}")
+    _check_broadcasts(name, positions, "(..., len)", shape, fixed=0)
     return positions
 
 
@@ -174,6 +206,16 @@ def _check_broadcasts(
         fits = False
     if not fits:
         raise ValueError(f"{name} of shape {array.shape} must broadcast to {axes} = {shape}")
+
+
+def check_lengths(len_q: int, len_k: int | None) -> tuple[int, int]:
+    """Return both lengths, if neither is negative; the second is the first by default."""
+    len_q = operator.index(len_q)
+    len_k = len_q if len_k is None else operator.index(len_k)
+    for name, length in (("len_q", len_q), ("len_k", len_k)):
+        if length < 0:
+            raise ValueError(f"{name} must not be negative, got {length}")
+    return len_q, len_k
 
 
 def check_heads(

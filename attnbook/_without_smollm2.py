@@ -1,7 +1,7 @@
 """An extension of IPython: where SmolLM2 is not installed, the cells that need it say so.
 
 A chapter loads it in its hidden first cell, with ``%load_ext attnbook._without_smollm2``. A cell
-needs the model if it calls ``smollm2()``, or reads a name that such a cell would have given a
+needs the model if it calls ``smollm2.load()``, or reads a name that such a cell would have given a
 value. In place of running it prints one line; all other cells run.
 """
 
@@ -51,9 +51,8 @@ def unload_ipython_extension(shell: Any) -> None:
 
 
 def _loads(call: ast.Call) -> bool:
-    """Tell a call of smollm2 without a path: ``smollm2()``, ``pretrained.smollm2()``."""
-    name = getattr(call.func, "attr", getattr(call.func, "id", None))
-    return name == "smollm2" and not call.args and not call.keywords
+    """Tell a call of ``smollm2.load()`` without a path."""
+    return ast.unparse(call).split(".")[-2:] == ["smollm2", "load()"]
 
 
 def _bound(cell: ast.Module) -> set[str]:

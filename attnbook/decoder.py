@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -13,18 +14,22 @@ from numpy.typing import ArrayLike, NDArray
 
 from attnbook._checks import (
     check_mask,
-    check_pairing,
     check_positions,
     check_tokens,
     check_weight,
     promote,
     real_array,
 )
-from attnbook.functional import _quiet, _softmax_in_place
+from attnbook.functional import (
+    AttentionOutput,
+    _dot_product_attention,
+    _quiet,
+    _softmax_in_place,
+)
 from attnbook.layers import MultiHeadAttention
 from attnbook.long import KVCache
 from attnbook.masks import causal_mask
-from attnbook.positional import Pairing, _alibi, _rotated, _sinusoids, _turn
+from attnbook.positional import Placed, Positions, Rotary, Sizes
 
 
 def _vectors(x: ArrayLike) -> tuple[NDArray[np.floating], np.dtype[Any]]:
@@ -228,7 +233,7 @@ def _swiglu(
     return output
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class DecoderLayer:
     """One layer of a decoder: attention, then SwiGLU, each after a norm and around it a residual.
 
@@ -271,6 +276,10 @@ class DecoderLayer:
         _check_swiglu(d_model, self.w_gate, self.w_up, self.w_down)
         check_weight("w_down", self.w_down, (self.w_down.shape[0], d_model))
 
+    def __repr__(self) -> str:
+        """Tell the sizes: the arrays would fill pages."""
+        return f"DecoderLayer({self.attention!r}, hidden {self.w_gate.shape[1]})"
+
 
 class DecoderTrace(NamedTuple):
     """What a decoder computed: the logits, the residual stream, the weights of every head.
@@ -284,15 +293,38 @@ class DecoderTrace(NamedTuple):
     weights: NDArray[np.floating]
 
 
-class _Place(NamedTuple):
-    """Where the tokens stand, and which may see which: all that a layer asks beside vectors."""
+class Parts(NamedTuple):
+    """What a decoder computes with; another function can be put in a part's place.
 
-    turn: NDArray[np.complexfloating] | None  # of queries and keys, if positions are rotary
-    bias: NDArray[np.floating] | None  # on the scores, if positions are alibi
-    mask: NDArray[np.bool_] | None
+    ``norm(x, gain, eps)``, as ``rms_norm``; ``attend(query, key, value, mask)``, once a layer, with
+    heads that may share keys, and with ``bias=`` if positions give one, as
+    ``scaled_dot_product_attention``: it returns an AttentionOutput; ``feed_forward(x, w_gate, w_up,
+    w_down)``, as ``swiglu``. The defaults are these three without their checks.
+    """
+
+    norm: Callable[..., NDArray[np.floating]] = _rms_norm
+    attend: Callable[..., AttentionOutput] = _dot_product_attention
+    feed_forward: Callable[..., NDArray[np.floating]] = _swiglu
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+_USUAL = Parts()
+
+
+class _Steps(NamedTuple):
+    """What a layer computed on its way: all that its backward needs."""
+
+    attended: NDArray[np.floating]  # what attention reads, (..., len, d_model)
+    queries: NDArray[np.floating]  # (..., num_heads, len, head_dim)
+    keys: NDArray[np.floating]  # (..., num_kv_heads, len, head_dim)
+    values: NDArray[np.floating]
+    heads: NDArray[np.floating]  # what attention mixed, (..., num_heads, len, value_dim)
+    weights: NDArray[np.floating]
+    between: NDArray[np.floating]  # the residual stream, (..., len, d_model)
+    fed: NDArray[np.floating]  # what the feed-forward layer reads
+    output: NDArray[np.floating]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Decoder:
     """A decoder-only transformer: it predicts each token from those before it.
 
@@ -304,8 +336,8 @@ class Decoder:
     layers : tuple of DecoderLayer, alike in their heads
     final_norm : (d_model,)
     output : (d_model, vocab), optional, the transposed embedding by default (tied)
-    rope_base, rope_pairing, norm_eps : as in ``apply_rotary`` and ``rms_norm``
-    positions : "rotary", "alibi", "none", or "sinusoidal": added to embedding * sqrt(d_model)
+    positions : Rotary, Sinusoidal, Alibi, None, or what has their method ``place``
+    norm_eps : float, as in ``rms_norm``
     tokenizer : optional, anything with encode and decode; not used here
 
     Examples
@@ -325,10 +357,8 @@ class Decoder:
     layers: tuple[DecoderLayer, ...]
     final_norm: NDArray[np.floating]
     output: NDArray[np.floating] | None = None
-    rope_base: float = 10000.0
-    rope_pairing: Pairing = "interleaved"
+    positions: Positions | None = field(default_factory=Rotary)
     norm_eps: float = 1e-5
-    positions: Literal["rotary", "sinusoidal", "alibi", "none"] = "rotary"
     tokenizer: Any = None
 
     def __post_init__(self) -> None:
@@ -347,42 +377,53 @@ class Decoder:
             raise ValueError("layers must hold at least 1 DecoderLayer, got none")
         for number, layer in enumerate(self.layers):
             check_weight(f"layers[{number}].attention_norm", layer.attention_norm, (d_model,))
-        heads = {_heads(layer) for layer in self.layers}
+        heads = {(layer.attention.num_heads, layer.attention.head_dim) for layer in self.layers}
         if len(heads) > 1:
             raise ValueError(f"layers must be alike in (num_heads, head_dim), got {sorted(heads)}")
-        if self.positions not in ("rotary", "sinusoidal", "alibi", "none"):
-            raise ValueError(
-                "positions must be 'rotary', 'sinusoidal', 'alibi' or 'none', "
+        if self.positions is not None and not callable(getattr(self.positions, "place", None)):
+            raise TypeError(
+                "positions must be None or have a method place, as Rotary() has, "
                 f"got {self.positions!r}"
             )
-        check_pairing("rope_pairing", self.rope_pairing)
-        nothing = np.arange(0)  # enough to see whether sizes and base allow such positions
-        self._enter(nothing, nothing)
-        self._place(nothing, nothing, None)
+        self._place(np.arange(0), np.arange(0))  # enough to see whether sizes allow these positions
+
+    def __repr__(self) -> str:
+        """Tell the sizes: the arrays would fill pages."""
+        vocab, d_model = self.embedding.shape
+        attention = self.layers[0].attention
+        return (
+            f"Decoder({len(self.layers)} layers, d_model {d_model}, {attention.num_heads} heads of "
+            f"{attention.head_dim} on {attention.num_kv_heads}, vocab {vocab}, "
+            f"positions {self.positions!r}, {self.embedding.dtype})"
+        )
 
     @functools.cached_property
-    def _compute(self) -> np.dtype[Any]:
-        """The dtype to compute in: the widest parameter's, and at least single precision."""
+    def _sizes(self) -> Sizes:
+        """What positions need to know, and the dtype to compute in: the widest parameter's."""
+        attention = self.layers[0].attention
         holders = self, *self.layers, *(layer.attention for layer in self.layers)
-        held = [each for holder in holders for each in vars(holder).values()]
-        dtypes = {each.dtype for each in held if isinstance(each, np.ndarray)}
-        return np.result_type(np.float32, *dtypes)
+        held = [value for holder in holders for value in vars(holder).values()]
+        dtypes = {value.dtype for value in held if isinstance(value, np.ndarray)}
+        dtype = np.result_type(np.float32, *dtypes)
+        return Sizes(self.embedding.shape[1], attention.num_heads, attention.head_dim, dtype)
 
     def logits(
         self,
         tokens: ArrayLike,
         *,
-        positions: ArrayLike | None = None,
+        position_ids: ArrayLike | None = None,
         mask: ArrayLike | None = None,
+        parts: Parts = _USUAL,
     ) -> NDArray[np.floating]:
         """Score every token of the vocabulary as the next one, after each token.
 
         Parameters
         ----------
         tokens : (..., len), int
-        positions : (..., len), optional, ``0 ... len-1`` by default; may be fractions
+        position_ids : (..., len), optional, ``0 ... len-1`` by default; may be fractions
         mask : (..., len, len), bool, optional
             Takes from the causal mask, which always holds: for padding, or a sliding window.
+        parts : Parts, optional, functions in the place of norm, attention or feed-forward layer
 
         Returns
         -------
@@ -392,25 +433,25 @@ class Decoder:
         ------
         ValueError, TypeError
             If a token is not in the vocabulary, or shapes do not fit; if tokens are not
-            integers, positions not finite numbers, the mask not boolean.
+            integers, position_ids not finite numbers, the mask not boolean.
         """
-        x, place = self._begin(tokens, positions, mask)
+        x, placed, mask = self._begin(tokens, position_ids, mask)
         for layer in self.layers:
-            x, _ = self._apply(layer, x, place)
-        return self._read(x)
+            x = self._apply(layer, x, placed, mask, parts).output
+        return self._read(x, parts)
 
     def trace(
         self,
         tokens: ArrayLike,
         *,
-        positions: ArrayLike | None = None,
+        position_ids: ArrayLike | None = None,
         mask: ArrayLike | None = None,
     ) -> DecoderTrace:
         """Compute the logits and keep what was computed on the way.
 
         Parameters
         ----------
-        tokens, positions, mask : as for logits
+        tokens, position_ids, mask : as for logits
 
         Returns
         -------
@@ -418,12 +459,13 @@ class Decoder:
             Logits (..., len, vocab), states (num_layers + 1, ..., len, d_model) and weights
             (num_layers, ..., num_heads, len, len)
         """
-        x, place = self._begin(tokens, positions, mask)
+        x, placed, mask = self._begin(tokens, position_ids, mask)
         states, weights = [x], []
         for layer in self.layers:
-            x, seen = self._apply(layer, x, place)
+            steps = self._apply(layer, x, placed, mask)
+            x = steps.output
             states.append(x)
-            weights.append(seen)
+            weights.append(steps.weights)
         dtype = self.embedding.dtype
         stacked = (np.stack(kept).astype(dtype, copy=False) for kept in (states, weights))
         return DecoderTrace(self._read(x), *stacked)
@@ -437,6 +479,7 @@ class Decoder:
         temperature: float = 0.0,
         top_p: float = 1.0,
         stop: ArrayLike | None = None,
+        caches: Sequence[KVCache] | None = None,
     ) -> NDArray[np.intp]:
         """Continue a prompt, token by token; a cache spares computing the past again.
 
@@ -450,6 +493,7 @@ class Decoder:
         top_p : float, above 0 and at most 1
             Draw from the fewest likeliest tokens whose probabilities sum to at least this.
         stop : int, one token or several, optional: generation ends after the first of them
+        caches : one empty KVCache for each layer, optional: with a window, tokens see no further
 
         Returns
         -------
@@ -470,35 +514,42 @@ class Decoder:
             raise ValueError(f"max_new_tokens must not be negative, got {max_new_tokens}")
         _check_sampling(rng, temperature, top_p)
         stops = check_tokens("stop", [] if stop is None else stop, len(self.embedding))
+        caches = [KVCache() for _ in self.layers] if caches is None else [*caches]
+        _check_caches(caches, len(self.layers))
 
         tokens = np.concatenate([prompt, np.zeros(max_new_tokens, prompt.dtype)])
         positions = np.arange(tokens.size)
-        caches = [KVCache() for _ in self.layers]
-        done, known = 0, prompt.size  # tokens that went through the layers, and that are there
+        # As much of the prompt as every window holds goes first: its tokens see one another.
+        windows = [cache.window for cache in caches if cache.window is not None]
+        done, until = 0, min([prompt.size, *windows])
+        known = prompt.size
         while known < tokens.size:
-            # All of the prompt, then one token a time, which may see all there is.
-            mask = causal_mask(known) if done == 0 else None
-            place = self._place(positions[done:known], positions[:known], mask)
-            x = self._enter(tokens[done:known], positions[done:known])  # (new, d_model)
+            placed = self._place(positions[done:until], positions[:until])
+            mask = causal_mask(until) if done == 0 else None  # a single token sees all that is kept
+            x = self._enter(tokens[done:until], placed)  # (new, d_model)
             for layer, cache in zip(self.layers, caches, strict=True):
-                x, _ = self._apply(layer, x, place, cache)
+                x = self._apply(layer, x, placed, mask, cache=cache).output
+            done, until = until, until + 1
+            if done < known:
+                continue
             tokens[known] = _choose(self._read(x[-1]), rng, temperature, top_p)
-            done, known = known, known + 1
+            known += 1
             if tokens[done] in stops:
                 break
         return tokens[:known]
 
     def _begin(
-        self, given: ArrayLike, positions: ArrayLike | None, mask: ArrayLike | None
-    ) -> tuple[NDArray[np.floating], _Place]:
+        self, given: ArrayLike, position_ids: ArrayLike | None, mask: ArrayLike | None
+    ) -> tuple[NDArray[np.floating], Placed, NDArray[np.bool_]]:
         """Check what logits and trace are given, and take the tokens to the first layer."""
         tokens = check_tokens("tokens", given, len(self.embedding))
         if not tokens.ndim:
             raise ValueError("tokens must have at least 1 axis (..., len), got a single one")
         length = tokens.shape[-1]
-        if positions is None:
-            positions = np.arange(length)
-        positions = np.atleast_1d(check_positions(positions, tokens.shape))
+        if position_ids is None:
+            position_ids = np.arange(length)
+        position_ids = check_positions("position_ids", position_ids, tokens.shape)
+        position_ids = np.atleast_1d(position_ids)
         may_see = causal_mask(length)
         if mask is not None:
             shape = (*tokens.shape, length)
@@ -508,67 +559,76 @@ class Decoder:
                     f"got shape {np.shape(mask)} for {shape}"
                 )
             may_see = may_see & check_mask(mask, shape)
-        return self._enter(tokens, positions), self._place(positions, positions, may_see)
+        if may_see.ndim > 2:
+            may_see = np.expand_dims(may_see, -3)  # (..., 1, len, len)
+        placed = self._place(position_ids, position_ids)
+        return self._enter(tokens, placed), placed, may_see
 
-    def _enter(self, tokens: NDArray[np.intp], positions: NDArray[Any]) -> NDArray[np.floating]:
+    def _place(self, positions: NDArray[Any], key_positions: NDArray[Any]) -> Placed:
+        """Ask where the positions of tokens and of keys enter."""
+        if self.positions is None:
+            return Placed()
+        return self.positions.place(positions, key_positions, self._sizes)
+
+    def _enter(self, tokens: NDArray[np.intp], placed: Placed) -> NDArray[np.floating]:
         """Look up the tokens' vectors: the first place where positions may enter."""
-        x = self.embedding[tokens].astype(self._compute, copy=False)  # (..., len, d_model)
-        if self.positions == "sinusoidal":
-            d_model = x.shape[-1]
-            x = x * math.sqrt(d_model) + _sinusoids(positions, d_model).astype(x.dtype)
-        return x
-
-    def _place(
-        self,
-        positions: NDArray[Any],
-        key_positions: NDArray[Any],
-        mask: NDArray[np.bool_] | None,
-    ) -> _Place:
-        """Prepare the other two places, and the mask, with an axis for the heads."""
-        num_heads, head_dim = _heads(self.layers[0])
-        turn = bias = None
-        if self.positions == "rotary":
-            turn = _turn(
-                positions, head_dim, self.rope_base, self._compute
-            )  # (..., len, head_dim/2)
-            turn = np.expand_dims(turn, -3)
-        if self.positions == "alibi":
-            bias = _alibi(num_heads, positions, key_positions)  # (..., num_heads, len, len)
-            bias = bias.astype(self._compute)
-        if mask is not None:
-            mask = np.expand_dims(mask, -3)  # (..., 1, len, len)
-        return _Place(turn, bias, mask)
+        x = self.embedding[tokens].astype(self._sizes.dtype, copy=False)  # (..., len, d_model)
+        if placed.scale != 1:
+            x = x * placed.scale
+        return x if placed.added is None else x + placed.added.astype(x.dtype, copy=False)
 
     @_quiet
     def _apply(
         self,
         layer: DecoderLayer,
         x: NDArray[np.floating],
-        place: _Place,
+        placed: Placed,
+        mask: NDArray[np.bool_] | None,
+        parts: Parts = _USUAL,
         cache: KVCache | None = None,
-    ) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+    ) -> _Steps:
         """Add to each token what attention tells it, then what the feed-forward layer does."""
-        attention = layer.attention
-        normed = _rms_norm(x, layer.attention_norm, self.norm_eps)  # (..., len, d_model)
-        queries = attention._queries(normed)  # (..., num_heads, len, head_dim)
-        keys = attention._keys(normed)  # (..., num_kv_heads, len, head_dim)
-        values = attention._values(normed)
-        if place.turn is not None:
-            queries = _rotated(queries, place.turn, self.rope_pairing)
-            keys = _rotated(keys, place.turn, self.rope_pairing)
+        attention, dtype = layer.attention, x.dtype  # to which each part's result is rounded
+        attended = parts.norm(x, layer.attention_norm, self.norm_eps)  # (..., len, d_model)
+        attended = attended.astype(dtype, copy=False)
+        queries = attention._queries(attended)  # (..., num_heads, len, head_dim)
+        keys = attention._keys(attended)  # (..., num_kv_heads, len, head_dim)
+        values = attention._values(attended)
+        if placed.turn is not None:
+            queries, keys = placed.turn(queries), placed.turn(keys)
         if cache is not None:
-            keys, values = cache.append(keys, values)
-        heads, weights = attention._attend_heads(queries, keys, values, place.mask, place.bias)
-        x = x + attention._combined(heads)  # (..., len, d_model)
-        normed = _rms_norm(x, layer.feed_forward_norm, self.norm_eps)
-        return x + _swiglu(normed, layer.w_gate, layer.w_up, layer.w_down), weights
+            keys, values = cache._append(keys, values)
+        options = {}
+        if placed.bias is not None:  # of the keys that are kept, if a window forgot the first
+            bias = placed.bias[..., -keys.shape[-2] :] if cache is not None else placed.bias
+            options["bias"] = bias.astype(dtype, copy=False)
+        heads, weights = parts.attend(queries, keys, values, mask, **options)
+        heads = heads.astype(dtype, copy=False)
+        between = x + attention._combined(heads)  # (..., len, d_model)
+        fed = parts.norm(between, layer.feed_forward_norm, self.norm_eps).astype(dtype, copy=False)
+        added = parts.feed_forward(fed, layer.w_gate, layer.w_up, layer.w_down)
+        output = between + added.astype(dtype, copy=False)
+        return _Steps(attended, queries, keys, values, heads, weights, between, fed, output)
 
     @_quiet
-    def _read(self, x: NDArray[np.floating]) -> NDArray[np.floating]:
+    def _read(self, x: NDArray[np.floating], parts: Parts = _USUAL) -> NDArray[np.floating]:
         """Turn the residual stream into logits."""
         output = self.embedding.T if self.output is None else self.output
-        logits: NDArray[np.floating] = _rms_norm(x, self.final_norm, self.norm_eps) @ output
+        logits: NDArray[np.floating] = parts.norm(x, self.final_norm, self.norm_eps) @ output
         return logits.astype(self.embedding.dtype, copy=False)  # (..., len, vocab)
+
+
+def _check_caches(caches: list[KVCache], layers: int) -> None:
+    for number, cache in enumerate(caches):
+        if not isinstance(cache, KVCache):
+            raise TypeError(f"caches[{number}] must be a KVCache, got {type(cache).__name__}")
+    if len(caches) != layers or len({*map(id, caches)}) != layers:
+        raise ValueError(
+            f"caches must be one KVCache for each of {layers} layers, got "
+            f"{len({*map(id, caches)})} in {len(caches)} places"
+        )
+    if any(map(len, caches)):
+        raise ValueError(f"caches must be empty, got lengths {[*map(len, caches)]}")
 
 
 def _check_sampling(rng: np.random.Generator | None, temperature: float, top_p: float) -> None:
@@ -596,11 +656,6 @@ def _choose(
     shares = probabilities[order].cumsum()
     shares = shares[: shares.searchsorted(top_p) + 1]  # the fewest that reach top_p
     return int(order[shares.searchsorted(rng.random() * shares[-1], side="right")])
-
-
-def _heads(layer: DecoderLayer) -> tuple[int, int]:
-    num_heads = layer.attention.num_heads
-    return num_heads, layer.attention.w_q.shape[1] // num_heads
 
 
 def _hold_real(holder: object, name: str) -> None:

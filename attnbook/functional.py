@@ -11,12 +11,18 @@ from numpy.typing import ArrayLike, NDArray
 from attnbook._checks import (
     check_attention,
     check_mask,
+    check_mask_and_bias,
     check_same_length,
     check_sequences,
+    check_shared_heads,
     check_weight,
     promote,
     real_array,
 )
+
+# A NaN that comes of infinity minus infinity is its own warning, and where it is masked it concerns
+# nobody.
+_quiet = np.errstate(invalid="ignore")
 
 
 class AttentionOutput(NamedTuple):
@@ -54,6 +60,50 @@ def softmax(x: ArrayLike, axis: int = -1) -> NDArray[np.floating]:
     return weights.reshape(x.shape).astype(dtype, copy=False)
 
 
+@_quiet
+def attend(
+    scores: ArrayLike,
+    value: ArrayLike,
+    mask: ArrayLike | None = None,
+    *,
+    bias: ArrayLike | None = None,
+) -> AttentionOutput:
+    """Average the values with weights made of any scores: the last step of every attention.
+
+    ``softmax(scores + bias) @ value``, where the mask hides what a query may not attend to.
+
+    Parameters
+    ----------
+    scores, value : (..., len_q, len_k), (..., len_k, d_v); heads (axis -3) may share values
+    mask : (..., len_q, len_k), bool, optional, True where a query may attend (if none: zeros)
+    bias : (..., len_q, len_k), optional; -inf masks as False does in the mask, also in scores
+
+    Returns
+    -------
+    AttentionOutput, of shapes (..., len_q, d_v) and (..., len_q, len_k)
+
+    Raises
+    ------
+    ValueError, TypeError
+        If shapes do not fit; if the mask is not boolean, or the bias is.
+
+    Examples
+    --------
+    >>> distance = np.array([[0.0, np.log(3.0)]])  # of one query from two keys
+    >>> attend(-distance, [[4], [8]])
+    AttentionOutput(output=array([[5.]]), weights=array([[0.75, 0.25]]))
+    """
+    (scores, value), dtype = promote(scores=scores, value=value)
+    leading = check_shared_heads(scores=scores, value=value)
+    if scores.shape[-1] != value.shape[-2]:
+        raise ValueError(
+            "scores and value must have the same length len_k, "
+            f"got {scores.shape[-1]} and {value.shape[-2]}"
+        )
+    mask, bias = check_mask_and_bias(mask, bias, (*leading, *scores.shape[-2:]))
+    return _rounded(_attend(scores.copy(), value, _seen(mask, scores), bias), dtype)
+
+
 def scaled_dot_product_attention(
     query: ArrayLike,
     key: ArrayLike,
@@ -65,7 +115,8 @@ def scaled_dot_product_attention(
 ) -> AttentionOutput:
     """Average the values, each weighted by how well its key matches the query.
 
-    ``softmax(query @ key.T * scale + bias) @ value`` :cite:p:`vaswani2017`
+    ``softmax(query @ key.T * scale + bias) @ value`` :cite:p:`vaswani2017`. Where query has more
+    heads (axis -3) than key and value, head h uses KV head ``h // (heads // kv_heads)``.
 
     Parameters
     ----------
@@ -76,8 +127,7 @@ def scaled_dot_product_attention(
 
     Returns
     -------
-    AttentionOutput
-        Output (..., len_q, d_v) and weights (..., len_q, len_k)
+    AttentionOutput, of shapes (..., len_q, d_v) and (..., len_q, len_k)
 
     Raises
     ------
@@ -143,9 +193,7 @@ def additive_attention(
     return _rounded(_additive_attention(query, key, value, w_query, w_key, w_score, mask), dtype)
 
 
-# What follows trusts its arguments. A NaN that comes of infinity minus infinity is its own warning,
-# and where it is masked it concerns nobody.
-_quiet = np.errstate(invalid="ignore")
+# What follows trusts its arguments.
 
 
 @_quiet
@@ -158,7 +206,7 @@ def _dot_product_attention(
     scale: float | None = None,
 ) -> AttentionOutput:
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
-    scores = (query * scale) @ key.swapaxes(-1, -2)  # (..., len_q, len_k)
+    scores = _product(query * scale, key.mT)  # (..., len_q, len_k)
     return _attend(scores, value, mask, bias)
 
 
@@ -194,6 +242,26 @@ def _attend(
     return AttentionOutput(_mix(weights, value, mask), weights)
 
 
+def _product(left: NDArray[np.floating], right: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Compute left @ right, where heads of left (axis -3) may share one of right's.
+
+    Head h meets ``h // (heads // kv_heads)``: those that share it get an axis of their own or, with
+    one query each, are the rows of one matrix.
+    """
+    product: NDArray[np.floating]
+    if left.ndim < 3 or right.ndim < 3 or left.shape[-3] <= right.shape[-3]:
+        product = left @ right
+        return product
+    *leading, heads, rows, inner = left.shape
+    kv_heads = right.shape[-3]
+    if rows == 1:
+        product = left.reshape(*leading, kv_heads, heads // kv_heads, inner) @ right
+        return product.reshape(*product.shape[:-3], heads, 1, right.shape[-1])
+    grouped = left.reshape(*leading, kv_heads, heads // kv_heads, rows, inner)
+    product = grouped @ right[..., None, :, :]  # (..., kv_heads, heads of each, rows, columns)
+    return product.reshape(*product.shape[:-4], heads, *product.shape[-2:])
+
+
 def _seen(mask: NDArray[np.bool_] | None, bias: NDArray[Any]) -> NDArray[np.bool_] | None:
     """Mask what a bias of -inf hides: added to a NaN, or to infinity, it would hide nothing."""
     hidden: NDArray[np.bool_] = bias == -np.inf
@@ -221,7 +289,7 @@ def _mix(
 ) -> NDArray[np.floating]:
     """Compute weights @ value; what is masked adds nothing, be it NaN."""
     if mask is None or np.isfinite(value).all():
-        return weights @ value  # (..., len_q, d_v)
+        return _product(weights, value)  # (..., len_q, d_v)
     return _mix_what_is_seen(weights, value, mask)
 
 
@@ -229,6 +297,9 @@ def _mix_what_is_seen(
     weights: NDArray[np.floating], value: NDArray[np.floating], mask: NDArray[np.bool_]
 ) -> NDArray[np.floating]:
     """Compute weights @ value where some values are not finite, and 0 * NaN would be NaN."""
+    if min(value.ndim, weights.ndim) > 2 and 1 < value.shape[-3] < weights.shape[-3]:
+        # Heads that share values each get their own: what they see may differ.
+        value = np.repeat(value, weights.shape[-3] // value.shape[-3], axis=-3)
     finite = np.isfinite(value).all(axis=-1, keepdims=True)  # (..., len_k, 1)
     output = weights @ np.where(finite, value, 0)  # (..., len_q, d_v)
     others = np.where(finite, 0, value)

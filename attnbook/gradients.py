@@ -20,9 +20,8 @@ from attnbook._checks import (
     real_array,
 )
 from attnbook.decoder import _check_feed_forward, _check_swiglu
-from attnbook.functional import _dot_product_attention, _mix, _quiet, _seen
-from attnbook.layers import MultiHeadAttention, _grouped, _merge, _split, _ungrouped
-from attnbook.long import _by_kv_head, _shared_heads
+from attnbook.functional import _dot_product_attention, _mix, _product, _quiet, _seen
+from attnbook.layers import MultiHeadAttention, _merge, _split
 from attnbook.positional import Pairing, _rotated, _turn_for
 
 _Array: TypeAlias = NDArray[np.floating]
@@ -50,7 +49,7 @@ def attention_backward(
     Returns
     -------
     d_query, d_key, d_value
-        Each of its input's shape: summed over axes that were broadcast
+        Each of its input's shape: summed over axes that were broadcast, and heads that share
 
     Raises
     ------
@@ -92,7 +91,7 @@ def blockwise_attention_backward(
 
     Parameters
     ----------
-    d_output, query, key, value : as in ``attention_backward``; heads may be grouped
+    d_output, query, key, value : as in ``attention_backward``
     output, logsumexp : (..., len_q, d_v), (..., len_q), what came of it forward
     mask, causal, scale : as they were forward
     block_size : int, the number of queries and of keys in a block
@@ -118,16 +117,10 @@ def blockwise_attention_backward(
     inputs, dtype = promote(d_output=d_output, query=query, key=key, value=value)
     d_output, query, key, value = inputs
     output, logsumexp = real_array("output", output), real_array("logsumexp", logsumexp)
-    kv_heads = _shared_heads(query, key, value)
-    if kv_heads:
-        query, key, value = (_by_kv_head(array, kv_heads) for array in (query, key, value))
-    mask, _, shape = _checked(query, key, value, mask, kv_heads=kv_heads)
+    mask, _, shape = _checked(query, key, value, mask)
     _check_shapes(shape, d_output=d_output, output=output)
     _check_shapes(shape[:-1], logsumexp=logsumexp)
     total = logsumexp[..., None]  # (..., len_q, 1)
-    if kv_heads:
-        d_output, output, total = (_by_kv_head(x, kv_heads) for x in (d_output, output, total))
-        mask = None if mask is None else _by_kv_head(mask, kv_heads)
     gradients = _blockwise_attention_backward(
         *(d_output, query, key, value, output, total),
         *(mask, causal, _or_usual(scale, query), block_size),
@@ -690,13 +683,9 @@ def _checked(
     value: _Array,
     mask: ArrayLike | None,
     bias: ArrayLike | None = None,
-    *,
-    kv_heads: int = 0,
 ) -> tuple[NDArray[np.bool_] | None, NDArray[Any] | None, tuple[int, ...]]:
     """Check as forward; return mask and bias as arrays, and the shape that the output has."""
-    leading, mask, bias = check_attention(query, key, value, mask, bias, shared=kv_heads > 0)
-    if kv_heads:
-        leading = (*leading[:-2], leading[-2] * leading[-1])
+    leading, mask, bias = check_attention(query, key, value, mask, bias)
     mask = None if mask is None else np.atleast_2d(mask)
     bias = None if bias is None else np.atleast_2d(bias)
     others = [array.shape[:-2] for array in (mask, bias) if array is not None]
@@ -774,9 +763,7 @@ def _multi_head_backward(
         weights = np.where(mask, weights, 0)  # of a query with a NaN, all weights are NaN
         query = _without_unseen(query, mask[..., 0, :, :])
         key, value = (_without_unseen(x, mask[..., 0, :, :].mT) for x in (key, value))
-        mask = np.expand_dims(mask, -3)  # (..., 1, 1, len_q, len_k)
-    groups = layer._groups
-    heads = _ungrouped(_mix(_grouped(weights, groups), _grouped(values, groups), mask))
+    heads = _mix(weights, values, mask)  # (..., num_heads, len_q, value_dim)
     d_merged, d_w_o, d_b_o = _linear_backward(d_output, _merge(heads), layer.w_o)
     d_heads = _split(d_merged, layer.num_heads)  # (..., num_heads, len_q, value_dim)
     d_queries, d_keys, d_values = _heads_backward(
@@ -809,19 +796,14 @@ def _heads_backward(
 ) -> tuple[_Array, _Array, _Array]:
     """Take a gradient back through attention in each head, between projections and combining.
 
-    All are (..., heads, len, dim); keys and values may have fewer heads. The mask, which has an
-    axis for groups and one for their heads, is for what is not finite: the weights have it.
+    All are (..., heads, len, dim); keys and values may have fewer heads. The mask is for what is
+    not finite: the weights have it.
     """
-    groups = keys.shape[-3]
     mean = np.vecdot(d_heads, heads)[..., None]  # (..., num_heads, len_q, 1)
-    q, k, v = (_grouped(each, groups) for each in (queries, keys, values))
-    d_heads, weights, mean = (_grouped(each, groups) for each in (d_heads, weights, mean))
     scale = 1 / math.sqrt(queries.shape[-1])
-    gradients = _through_attention(d_heads, q, k, v, weights, mean, mask, scale)
-    d_queries, d_keys, d_values = (
-        _ungrouped(_summed(gradient, like.shape))
-        for gradient, like in zip(gradients, (q, k, v), strict=True)
-    )
+    inputs = queries, keys, values
+    gradients = _through_attention(d_heads, *inputs, weights, mean, mask, scale)
+    d_queries, d_keys, d_values = map(_summed, gradients, (each.shape for each in inputs))
     return d_queries, d_keys, d_values
 
 
@@ -844,7 +826,7 @@ def _through_attention(
     mask_t = None if mask is None else mask.mT
     d_value = _mix(weights.mT, d_output, mask_t)  # (..., len_k, d_v)
     # What is d_weights first becomes d_scores in place, since new large arrays take time.
-    d_scores = d_output @ value.mT  # (..., len_q, len_k)
+    d_scores = _product(d_output, value.mT)  # (..., len_q, len_k)
     d_scores -= mean
     d_scores *= weights
     if mask is not None:  # 0 * NaN would be NaN
@@ -896,7 +878,7 @@ def _blockwise_attention_backward(
     for rows, columns, seen in _blocks(query.shape[-2], key.shape[-2], mask, causal, block_size):
         d_out, q = d_output[..., rows, :], query[..., rows, :]
         k, v = key[..., columns, :], value[..., columns, :]
-        weights = (q * scale) @ k.mT - total[..., rows, :]
+        weights = _product(q * scale, k.mT) - total[..., rows, :]
         if seen is not None:
             weights = np.where(seen, weights, -np.inf)
         np.exp(weights, out=weights)  # (..., rows, columns)
@@ -931,10 +913,14 @@ def _blocks(
 
 
 def _summed(gradient: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    """Sum over the axes along which an input of this shape was broadcast."""
+    """Sum over the axes along which an input of this shape was broadcast, and shared heads."""
     if gradient.shape == shape:  # as a rule
         return gradient
     gradient = gradient.sum(axis=tuple(range(gradient.ndim - len(shape))))
+    if len(shape) > 2 and 1 < shape[-3] < gradient.shape[-3]:
+        *leading, heads, rows, columns = gradient.shape
+        of_each = heads // shape[-3]
+        gradient = gradient.reshape(*leading, shape[-3], of_each, rows, columns).sum(axis=-3)
     axes = tuple(i for i, n in enumerate(shape) if n == 1 and gradient.shape[i] != 1)
     summed: NDArray[Any] = gradient.sum(axis=axes, keepdims=True)
     return summed

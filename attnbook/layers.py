@@ -15,6 +15,7 @@ from attnbook._checks import (
     check_projection,
     check_same_length,
     check_sequences,
+    check_shared_heads,
     check_weight,
     promote,
     real_array,
@@ -107,7 +108,7 @@ def _one_head(
     memory_name: str,
 ) -> AttentionOutput:
     """Check all that promote did not, then attend from x to memory, which may be x."""
-    leading = check_sequences(**{"x": x, memory_name: memory})
+    leading = check_shared_heads(**{"x": x, memory_name: memory})
     w_q, w_k, w_v = real_array("w_q", w_q), real_array("w_k", w_k), real_array("w_v", w_v)
     check_projection("w_q", w_q, "x", x)
     check_projection("w_k", w_k, memory_name, memory)
@@ -214,7 +215,7 @@ def _merge(heads: NDArray[Any]) -> NDArray[Any]:
     return tokens.reshape(*tokens.shape[:-2], d_model)  # (..., len, d_model)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, init=False)
+@dataclass(frozen=True, kw_only=True, eq=False, init=False, repr=False)
 class MultiHeadAttention:
     """Run several small attentions side by side and mix their outputs with one matrix.
 
@@ -226,7 +227,7 @@ class MultiHeadAttention:
     ----------
     w_q, w_k : (d_query, num_heads * head_dim), (d_key, num_kv_heads * head_dim)
     w_v, w_o : (d_value, num_kv_heads * value_dim), (num_heads * value_dim, d_out)
-    num_heads, num_kv_heads : int, the second optional: None is as many as num_heads
+    num_heads, num_kv_heads : int, the second as many as the first by default
     b_q, b_k, b_v, b_o : one number for each column of the matrix of the same letter
 
     Raises
@@ -247,7 +248,7 @@ class MultiHeadAttention:
     w_v: NDArray[np.floating]
     w_o: NDArray[np.floating]
     num_heads: int
-    num_kv_heads: int | None  # as given, so that dataclasses.replace can change num_heads alone
+    num_kv_heads: int
     b_q: NDArray[np.floating]
     b_k: NDArray[np.floating]
     b_v: NDArray[np.floating]
@@ -280,13 +281,13 @@ class MultiHeadAttention:
             check_weight(f"b_{letter}", bias, weight.shape[1:])
             self._hold(f"w_{letter}", weight)
             self._hold(f"b_{letter}", bias)
+        kv_heads = _kv_heads(num_heads, num_kv_heads)
         self._hold("num_heads", num_heads)
-        self._hold("num_kv_heads", num_kv_heads)
-        groups = _number_of_groups(num_heads, num_kv_heads)
+        self._hold("num_kv_heads", kv_heads)
         head_dim = check_heads(self.w_q.shape[1], num_heads)
-        check_weight("w_k", self.w_k, (self.w_k.shape[0], groups * head_dim))
+        check_weight("w_k", self.w_k, (self.w_k.shape[0], kv_heads * head_dim))
         which = "num_heads" if num_kv_heads is None else "num_kv_heads"
-        value_dim = check_heads(self.w_v.shape[1], groups, "the columns of w_v", which)
+        value_dim = check_heads(self.w_v.shape[1], kv_heads, "the columns of w_v", which)
         check_weight("w_o", self.w_o, (self.num_heads * value_dim, self.w_o.shape[1]))
 
     def _hold(self, name: str, thing: object) -> None:
@@ -316,7 +317,7 @@ class MultiHeadAttention:
         if np.dtype(dtype).kind != "f":
             raise TypeError(f"dtype must be one of floats, got {np.dtype(dtype)}")
         head_dim = check_heads(d_model, num_heads)
-        kv_columns = _number_of_groups(num_heads, num_kv_heads) * head_dim
+        kv_columns = _kv_heads(num_heads, num_kv_heads) * head_dim
         bound = (3 / d_model) ** 0.5
         w_q, w_k, w_v, w_o = (
             rng.uniform(-bound, bound, size=(d_model, columns)).astype(dtype, copy=False)
@@ -449,9 +450,16 @@ class MultiHeadAttention:
         return self._combined(heads).astype(dtype, copy=False)
 
     @property
-    def _groups(self) -> int:
-        """The number of heads that have keys and values of their own."""
-        return self.num_heads if self.num_kv_heads is None else self.num_kv_heads
+    def head_dim(self) -> int:
+        """The size of each head's queries and keys."""
+        return int(self.w_q.shape[1] // self.num_heads)
+
+    def __repr__(self) -> str:
+        """Tell the sizes: the arrays would fill pages."""
+        return (
+            f"MultiHeadAttention(d_model {self.w_q.shape[0]}, {self.num_heads} heads of "
+            f"{self.head_dim} on {self.num_kv_heads}, {self.w_q.dtype})"
+        )
 
     def _checked(self, x: ArrayLike, weight: str) -> tuple[NDArray[np.floating], np.dtype[Any]]:
         (x,), dtype = promote(x=x)
@@ -486,10 +494,10 @@ class MultiHeadAttention:
         return _split(x @ self.w_q + self.b_q, self.num_heads)
 
     def _keys(self, x: NDArray[np.floating]) -> NDArray[np.floating]:
-        return _split(x @ self.w_k + self.b_k, self._groups)
+        return _split(x @ self.w_k + self.b_k, self.num_kv_heads)
 
     def _values(self, x: NDArray[np.floating]) -> NDArray[np.floating]:
-        return _split(x @ self.w_v + self.b_v, self._groups)
+        return _split(x @ self.w_v + self.b_v, self.num_kv_heads)
 
     @_quiet
     def _attend(
@@ -501,53 +509,17 @@ class MultiHeadAttention:
         bias: NDArray[Any] | None,
     ) -> AttentionOutput:
         queries, keys, values = self._queries(query), self._keys(key), self._values(value)
-        heads, weights = self._attend_heads(queries, keys, values, mask, bias)
+        heads, weights = _dot_product_attention(queries, keys, values, mask, bias)
         return AttentionOutput(self._combined(heads), weights)
-
-    def _attend_heads(
-        self,
-        queries: NDArray[np.floating],
-        keys: NDArray[np.floating],
-        values: NDArray[np.floating],
-        mask: NDArray[np.bool_] | None,
-        bias: NDArray[Any] | None,
-    ) -> AttentionOutput:
-        """Attend in groups: the heads that share keys and values stand on an axis of their own."""
-        groups = self._groups
-        if mask is not None:
-            mask = np.expand_dims(mask, -3)  # (..., 1, 1, len_q, len_k)
-        if bias is not None:
-            scores_shape = (self.num_heads, queries.shape[-2], keys.shape[-2])
-            bias = np.broadcast_to(bias, np.broadcast_shapes(bias.shape, scores_shape))
-            bias = _grouped(bias, groups)  # (..., groups, heads of each, len_q, len_k)
-        output, weights = _dot_product_attention(
-            _grouped(queries, groups),  # (..., groups, heads of each, len_q, head_dim)
-            _grouped(keys, groups),  # (..., groups, 1, len_k, head_dim)
-            _grouped(values, groups),  # (..., groups, 1, len_k, value_dim)
-            mask,
-            bias,
-        )
-        return AttentionOutput(_ungrouped(output), _ungrouped(weights))
 
     def _combined(self, heads: NDArray[np.floating]) -> NDArray[np.floating]:
         output: NDArray[np.floating] = _merge(heads) @ self.w_o + self.b_o
         return output
 
 
-def _number_of_groups(num_heads: int, num_kv_heads: int | None) -> int:
+def _kv_heads(num_heads: int, num_kv_heads: int | None) -> int:
     """Check the two numbers and return how many heads have keys and values of their own."""
     if num_kv_heads is None:
         return num_heads
     check_heads(num_heads, num_kv_heads, "num_heads", "num_kv_heads")
     return num_kv_heads
-
-
-def _grouped(heads: NDArray[Any], groups: int) -> NDArray[Any]:
-    """Turn (..., heads, len, dim) into (..., groups, heads of each, len, dim), a view."""
-    *leading, num_heads, length, dim = heads.shape
-    return heads.reshape(*leading, groups, num_heads // groups, length, dim)
-
-
-def _ungrouped(heads: NDArray[Any]) -> NDArray[Any]:
-    *leading, groups, heads_of_each, length, dim = heads.shape
-    return heads.reshape(*leading, groups * heads_of_each, length, dim)

@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attnbook._checks import check_attention, check_sequences, promote, real_array
+from attnbook._checks import check_attention, promote, real_array
 from attnbook.functional import _mix_what_is_seen
-from attnbook.layers import _grouped, _ungrouped
 
 # Minus infinity minus itself, where no key is seen yet, and log(0), where none ever is, are meant.
 _quiet = np.errstate(divide="ignore", invalid="ignore")
@@ -125,45 +124,17 @@ def blockwise_attention(
     array([[7.]])
     """
     (query, key, value), dtype = promote(query=query, key=key, value=value)
-    kv_heads = _shared_heads(query, key, value)
-    if kv_heads:
-        check_sequences(
-            **{  # before the heads, whose numbers are different
-                name: array[..., 0, :, :]
-                for name, array in (("query", query), ("key", key), ("value", value))
-            }
-        )
-        query, key, value = (_by_kv_head(array, kv_heads) for array in (query, key, value))
-    leading, mask, _ = check_attention(query, key, value, mask, shared=kv_heads > 0)
+    leading, mask, _ = check_attention(query, key, value, mask)
     if mask is not None:
-        if kv_heads:
-            mask = _by_kv_head(mask, kv_heads)
+        mask = np.broadcast_to(mask, np.broadcast_shapes(mask.shape, (1, 1)))
+        mask = np.broadcast_to(mask, (*mask.shape[:-2], query.shape[-2], key.shape[-2]))
         leading = np.broadcast_shapes(leading, mask.shape[:-2])
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else float(scale)
     block_size = operator.index(block_size)
     if block_size < 1:
         raise ValueError(f"block_size must be at least 1, got {block_size}")
     output, logsumexp = _blockwise(query, key, value, mask, leading, causal, scale, block_size)
-    if kv_heads:
-        output, logsumexp = _ungrouped(output), _ungrouped(logsumexp[..., None])[..., 0]
     return BlockwiseOutput(output.astype(dtype, copy=False), logsumexp)
-
-
-def _shared_heads(*arrays: NDArray[Any]) -> int:
-    """Return how many KV heads the queries' heads share; 0 if each has its own, or there is one."""
-    if min(array.ndim for array in arrays) < 3:
-        return 0
-    heads, *others = (array.shape[-3] for array in arrays)
-    kv_heads = max(others)
-    fit = 1 < kv_heads < heads and heads % kv_heads == 0 and set(others) <= {1, kv_heads}
-    return kv_heads if fit else 0
-
-
-def _by_kv_head(array: NDArray[Any], kv_heads: int) -> NDArray[Any]:
-    """Give the heads that share a KV head an axis of their own, (..., kv_heads, each, len, dim)."""
-    if array.ndim < 3:
-        return array
-    return _grouped(array, min(array.shape[-3], kv_heads))
 
 
 # What follows trusts its arguments.
@@ -178,18 +149,26 @@ def _blockwise(
     block_size: int,
 ) -> BlockwiseOutput:
     len_q, len_k = query.shape[-2], key.shape[-2]
-    query, key, value = (
-        np.broadcast_to(array, (*leading, *array.shape[-2:])) for array in (query, key, value)
-    )
-    if mask is not None:
-        mask = np.broadcast_to(mask, (*leading, len_q, len_k))
     output = np.empty((*leading, len_q, value.shape[-1]), query.dtype)
     logsumexp = np.empty((*leading, len_q), query.dtype)
     room = np.empty(min(ROWS, len_q) * min(block_size, len_k), query.dtype)  # for all scores
     for head in np.ndindex(leading):
-        one = query[head], key[head], value[head], None if mask is None else mask[head]
-        _one_head(*one, causal, scale, block_size, room, output[head], logsumexp[head])
+        q, k, v = (_of_head(array, head, leading) for array in (query, key, value))
+        seen = None if mask is None else _of_head(mask, head, leading)
+        one = q, k, v, seen, causal, scale
+        _one_head(*one, block_size, room, output[head], logsumexp[head])
     return BlockwiseOutput(output, logsumexp)
+
+
+def _of_head(array: NDArray[Any], head: tuple[int, ...], leading: tuple[int, ...]) -> NDArray[Any]:
+    """Return the matrix that a head of the queries uses: its own, or one that several share."""
+    if array.ndim < 3:
+        return array
+    *outer, number = head
+    heads = array.shape[-3]
+    array = np.broadcast_to(array, (*leading[:-1], *array.shape[-3:]))
+    matrix: NDArray[Any] = array[(*outer, number * heads // leading[-1])]
+    return matrix
 
 
 @_quiet
@@ -280,8 +259,8 @@ class KVCache:
     """
 
     def __init__(self, window: int | None = None) -> None:
-        self._window = None if window is None else operator.index(window)
-        if self._window is not None and self._window < 1:
+        self.window = None if window is None else operator.index(window)
+        if self.window is not None and self.window < 1:
             raise ValueError(f"window must be at least 1, got {window}")
         self._first = self._end = 0  # what is kept, of the stores' lengths
         self._stores: tuple[NDArray[Any], NDArray[Any]] | None = None  # keys, values; room at end
@@ -311,21 +290,26 @@ class KVCache:
                 "key and value must have shapes (..., len_new, head_dim) and (..., len_new, "
                 f"value_dim), equal but for the last axis, got {key.shape} and {value.shape}"
             )
+        if self._stores is not None:
+            _check_alike("key", key, self._stores[0])
+            _check_alike("value", value, self._stores[1])
+        return self._append(key, value)
+
+    def _append(self, key: NDArray[Any], value: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Add what was checked."""
         if self._stores is None:
             self._stores = key[..., :0, :].copy(), value[..., :0, :].copy()
         keys, values = self._stores
-        _check_alike("key", key, keys)
-        _check_alike("value", value, values)
-        if self._window is not None:
-            key, value = key[..., -self._window :, :], value[..., -self._window :, :]
+        if self.window is not None:
+            key, value = key[..., -self.window :, :], value[..., -self.window :, :]
         first, end = self._first, self._end + key.shape[-2]
         room = keys.shape[-2]
-        if self._window is not None:
-            first = max(first, end - self._window)
+        if self.window is not None:
+            first = max(first, end - self.window)
         if end > room:
             room = max(end - first, 2 * room)
-            if self._window is not None:  # moved once in a window's length, a token is copied twice
-                room = min(room, 2 * self._window)
+            if self.window is not None:  # moved once in a window's length, a token is copied twice
+                room = min(room, 2 * self.window)
             kept = slice(first, self._end)
             self._stores = keys, values = _moved(keys, kept, room), _moved(values, kept, room)
             first, end = 0, end - first

@@ -7,25 +7,24 @@ import operator
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from attnbook._checks import check_lengths
 
-def causal_mask(length: int) -> NDArray[np.bool_]:
-    """Let position i attend to the positions up to and including i.
 
-    For fewer queries than keys, as in generation with a cache, take the last rows:
-    ``causal_mask(len_k)[-len_q:]``.
+def causal_mask(len_q: int, len_k: int | None = None) -> NDArray[np.bool_]:
+    """Let each position attend to those up to and including its own; the last query ends the keys.
 
     Parameters
     ----------
-    length : int
+    len_q, len_k : int, the second optional: as many keys as queries by default
 
     Returns
     -------
-    (length, length), bool, lower triangle
+    (len_q, len_k), bool, True where ``j <= i + len_k - len_q``
 
     Raises
     ------
     ValueError
-        If the length is negative.
+        If a length is negative.
 
     Examples
     --------
@@ -33,11 +32,12 @@ def causal_mask(length: int) -> NDArray[np.bool_]:
     array([[1, 0, 0],
            [1, 1, 0],
            [1, 1, 1]])
+    >>> causal_mask(2, 3).astype(int)
+    array([[1, 1, 0],
+           [1, 1, 1]])
     """
-    length = operator.index(length)
-    if length < 0:
-        raise ValueError(f"length must not be negative, got {length}")
-    return np.tri(length, dtype=bool)
+    len_q, len_k = check_lengths(len_q, len_k)
+    return np.tri(len_q, len_k, len_k - len_q, dtype=bool)
 
 
 def padding_mask(lengths: ArrayLike, max_length: int | None = None) -> NDArray[np.bool_]:

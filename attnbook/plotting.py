@@ -453,11 +453,11 @@ def _checked(
         )
     labels: list[list[str]] = []
     pairs = (("query_labels", query_labels), ("key_labels", key_labels))
-    for (name, given), length in zip(pairs, weights.shape, strict=True):
-        given = [str(label) for label in (range(length) if given is None else given)]
-        if len(given) != length:
-            raise ValueError(f"{name} must name {length} tokens, got {len(given)}")
-        labels.append(given)
+    for (name, tokens), length in zip(pairs, weights.shape, strict=True):
+        tokens = [str(label) for label in (range(length) if tokens is None else tokens)]
+        if len(tokens) != length:
+            raise ValueError(f"{name} must name {length} tokens, got {len(tokens)}")
+        labels.append(tokens)
     mask = check_mask(True if mask is None else mask, weights.shape)
     if mask.ndim > 2:
         raise ValueError(

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import math
 import operator
-from typing import Any, Literal
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from attnbook._checks import check_pairing, check_positions, check_sequences, promote
+from attnbook._checks import (
+    check_base,
+    check_lengths,
+    check_pairing,
+    check_positions,
+    check_sequences,
+    promote,
+)
 
 Pairing = Literal["interleaved", "halves"]
 
 
-def sinusoidal_encoding(length: int, d_model: int, *, base: float = 10000.0) -> NDArray[np.float64]:
+def sinusoidal_encoding(
+    length_or_positions: ArrayLike, d_model: int, *, base: float = 10000.0
+) -> NDArray[np.float64]:
     """Give each position a vector of sines and cosines of d_model/2 frequencies.
 
     ``encoding[p, 2j] = sin(p w_j)`` and ``encoding[p, 2j+1] = cos(p w_j)`` with the
@@ -21,18 +33,18 @@ def sinusoidal_encoding(length: int, d_model: int, *, base: float = 10000.0) -> 
 
     Parameters
     ----------
-    length : int
+    length_or_positions : int, for positions ``0 ... length-1``, or (..., len), may be fractions
     d_model : int, even
     base : float
 
     Returns
     -------
-    (length, d_model)
+    (..., len, d_model)
 
     Raises
     ------
-    ValueError
-        If length is negative, d_model odd or not positive, base not positive.
+    ValueError, TypeError
+        If sizes are negative, d_model odd, positions not finite, or numbers not of their kind.
 
     Examples
     --------
@@ -40,13 +52,14 @@ def sinusoidal_encoding(length: int, d_model: int, *, base: float = 10000.0) -> 
     array([[0.  , 1.  , 0.  , 1.  ],
            [0.84, 0.54, 0.01, 1.  ]])
     """
-    length = operator.index(length)
-    if length < 0:
-        raise ValueError(f"length must not be negative, got {length}")
-    return _sinusoids(np.arange(length), d_model, base)
-
-
-def _sinusoids(positions: NDArray[Any], d_model: int, base: float = 10000.0) -> NDArray[np.float64]:
+    positions = np.asarray(length_or_positions)
+    if positions.ndim:
+        positions = check_positions("length_or_positions", positions, positions.shape)
+    else:
+        length = operator.index(positions[()])
+        if length < 0:
+            raise ValueError(f"length_or_positions must not be negative, got {length}")
+        positions = np.arange(length)
     angles = positions[..., None] * _frequencies("d_model", d_model, base)  # (..., len, d_model/2)
     encoding = np.empty((*positions.shape, d_model))
     encoding[..., 0::2] = np.sin(angles)
@@ -137,7 +150,7 @@ def _turn_for(
     if positions is None:
         positions = np.arange(x.shape[-2])
     else:
-        positions = check_positions(positions, x.shape[:-1])
+        positions = check_positions("positions", positions, x.shape[:-1])
     return _turn(positions, x.shape[-1], base, x.dtype)
 
 
@@ -146,9 +159,8 @@ def _turn(
 ) -> NDArray[np.complexfloating]:
     """Return ``cos a + i sin a``, by which each pair of each position is multiplied."""
     turns = positions[..., None] * (_frequencies("head_dim", head_dim, base) / (2 * np.pi))
-    turns -= np.rint(
-        turns
-    )  # whole turns change nothing, and float32, which is fast, is exact near 0
+    # Whole turns change nothing, and float32, which is fast, is exact near 0.
+    turns -= np.rint(turns)
     angles = (2 * np.pi * turns).astype(dtype)  # (..., len, head_dim/2)
     turn = np.empty(angles.shape, np.result_type(dtype, np.complex64))
     turn.real, turn.imag = np.cos(angles), np.sin(angles)
@@ -197,13 +209,10 @@ def alibi_bias(num_heads: int, len_q: int, len_k: int | None = None) -> NDArray[
     >>> alibi_bias(8, 2, 3)[:2].tolist()
     [[[-0.5, 0.0, -0.5], [-1.0, -0.5, 0.0]], [[-0.25, 0.0, -0.25], [-0.5, -0.25, 0.0]]]
     """
-    num_heads, len_q = operator.index(num_heads), operator.index(len_q)
-    len_k = len_q if len_k is None else operator.index(len_k)
+    num_heads = operator.index(num_heads)
     if num_heads < 1:
         raise ValueError(f"num_heads ({num_heads}) must be at least 1")
-    for name, length in (("len_q", len_q), ("len_k", len_k)):
-        if length < 0:
-            raise ValueError(f"{name} must not be negative, got {length}")
+    len_q, len_k = check_lengths(len_q, len_k)
     return _alibi(num_heads, np.arange(len_k - len_q, len_k), np.arange(len_k))
 
 
@@ -222,6 +231,98 @@ def _frequencies(name: str, size: int, base: float) -> NDArray[np.float64]:
     size = operator.index(size)
     if size < 1 or size % 2:
         raise ValueError(f"{name} must be positive and even, got {size}")
-    if not base > 0:
-        raise ValueError(f"base must be positive, got {base}")
+    check_base(base)
     return base ** (-np.arange(0, size, 2) / size)
+
+
+class Sizes(NamedTuple):
+    """What a scheme of positions may need to know of the decoder that it is in."""
+
+    d_model: int
+    num_heads: int
+    head_dim: int
+    dtype: np.dtype[Any]
+
+
+class Placed(NamedTuple):
+    """Where positions enter a decoder: its embeddings, its queries and keys, its scores.
+
+    Embeddings become ``x * scale + added``, ``added`` (..., len, d_model); ``turn`` is called with
+    queries and with keys (..., heads, len, head_dim); ``bias`` (..., num_heads, len_q, len_k) is
+    added to the scores. To be trained, ``turn`` at ``-positions`` must undo what it does, as a
+    rotation does.
+    """
+
+    scale: float = 1.0
+    added: NDArray[np.floating] | None = None
+    turn: Callable[[NDArray[np.floating]], NDArray[np.floating]] | None = None
+    bias: NDArray[np.floating] | None = None
+
+
+class Positions(Protocol):
+    """What a decoder asks of its positions: to be told where they enter."""
+
+    def place(self, positions: NDArray[Any], key_positions: NDArray[Any], sizes: Sizes) -> Placed:
+        """Say what changes for tokens at these positions (..., len) that see keys at others."""
+
+
+@dataclass(frozen=True)
+class Rotary:
+    """Positions of a decoder that turn its queries and keys, as ``apply_rotary`` does.
+
+    Parameters
+    ----------
+    base, pairing : as in ``apply_rotary``
+
+    Raises
+    ------
+    ValueError
+        If the base is not positive, or the pairing another.
+    """
+
+    base: float = 10000.0
+    pairing: Pairing = "interleaved"
+
+    def __post_init__(self) -> None:
+        check_base(self.base)
+        check_pairing("pairing", self.pairing)
+
+    def place(self, positions: NDArray[Any], key_positions: NDArray[Any], sizes: Sizes) -> Placed:
+        """Turn the tokens' queries and keys."""
+        turn = _turn(positions, sizes.head_dim, self.base, sizes.dtype)
+        turn = np.expand_dims(turn, -3)  # (..., 1, len, head_dim/2)
+        return Placed(turn=lambda heads: _rotated(heads, turn, self.pairing))
+
+
+@dataclass(frozen=True)
+class Sinusoidal:
+    """Positions of a decoder that are added, ``x * sqrt(d_model) + sinusoidal_encoding``.
+
+    Parameters
+    ----------
+    base : float, as in ``sinusoidal_encoding``
+
+    Raises
+    ------
+    ValueError
+        If the base is not positive.
+    """
+
+    base: float = 10000.0
+
+    def __post_init__(self) -> None:
+        check_base(self.base)
+
+    def place(self, positions: NDArray[Any], key_positions: NDArray[Any], sizes: Sizes) -> Placed:
+        """Add each position's encoding to the embedding of its token."""
+        added = sinusoidal_encoding(positions, sizes.d_model, base=self.base)
+        return Placed(scale=math.sqrt(sizes.d_model), added=added)
+
+
+@dataclass(frozen=True)
+class Alibi:
+    """Positions of a decoder that lower its scores by distance, as ``alibi_bias`` does."""
+
+    def place(self, positions: NDArray[Any], key_positions: NDArray[Any], sizes: Sizes) -> Placed:
+        """Bias the scores."""
+        return Placed(bias=_alibi(sizes.num_heads, positions, key_positions))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attnbook._checks import check_tokens
-from attnbook.decoder import Decoder, DecoderLayer, _Place, _rms_norm
+from attnbook.decoder import Decoder, DecoderLayer, _rms_norm, _Steps
 from attnbook.gradients import (
     _check_shapes,
     _heads_backward,
@@ -20,12 +20,12 @@ from attnbook.gradients import (
     embedding_backward,
     linear_backward,
     rms_norm_backward,
-    rotary_backward,
     swiglu_backward,
 )
 from attnbook.layers import _merge, _split
-from attnbook.positional import _rotated
+from attnbook.positional import Rotary
 
+_Array = NDArray[np.floating]
 _P = TypeVar("_P")
 
 
@@ -51,8 +51,8 @@ def loss_and_gradient(
 
     Examples
     --------
-    >>> from attnbook import pretrained
-    >>> knows_nothing = map_arrays(np.zeros_like, pretrained.storyteller())
+    >>> from attnbook.pretrained import storyteller
+    >>> knows_nothing = map_arrays(np.zeros_like, storyteller.load())
     >>> loss, gradient = loss_and_gradient(knows_nothing, [2, 40, 41])
     >>> round(math.exp(loss), 4), gradient.embedding.shape  # all of 60 words are alike to it
     (60.0, (60, 64))
@@ -64,28 +64,28 @@ def loss_and_gradient(
         mask = np.asarray(mask)
         _check_shapes(tokens.shape, mask=mask)
         mask = mask[..., 1:]
-    told, asked = tokens[..., :-1], tokens[..., 1:]
+    given, targets = tokens[..., :-1], tokens[..., 1:]
     eps = decoder.norm_eps
     output = decoder.embedding.T if decoder.output is None else decoder.output
 
-    x, place = decoder._begin(told, None, None)  # (..., len - 1, d_model)
+    x, placed, may_see = decoder._begin(given, None, None)  # (..., len - 1, d_model)
+    turn_back = _turn_back(decoder, given.shape[-1])
     entered = []  # all that is kept of a layer: its steps are computed again on the way back
     for layer in decoder.layers:
         entered.append(x)
-        x, _ = decoder._apply(layer, x, place)
+        x = decoder._apply(layer, x, placed, may_see).output
     normed = _rms_norm(x, decoder.final_norm, eps)
     logits = normed @ output  # (..., len - 1, vocab)
 
-    loss, d_logits = cross_entropy(logits, asked, mask)
+    loss, d_logits = cross_entropy(logits, targets, mask)
     d_normed, d_output = linear_backward(d_logits, normed, output)
     d_x, d_final_norm = rms_norm_backward(d_normed, x, decoder.final_norm, eps)
     d_layers = []
     for layer, x in zip(decoder.layers[::-1], entered[::-1], strict=True):
-        d_x, d_layer = _layer_backward(d_x, decoder, layer, x, place)
+        steps = decoder._apply(layer, x, placed, may_see)
+        d_x, d_layer = _layer_backward(d_x, layer, x, steps, turn_back, eps)
         d_layers.append(d_layer)
-    if decoder.positions == "sinusoidal":
-        d_x = d_x * math.sqrt(d_x.shape[-1])
-    d_embedding = embedding_backward(d_x, told, len(decoder.embedding))
+    d_embedding = embedding_backward(d_x * placed.scale, given, len(decoder.embedding))
     if decoder.output is None:  # one matrix at both ends: what each end asks of it adds up
         d_embedding = d_embedding + d_output.T
     return loss, dataclasses.replace(
@@ -94,44 +94,57 @@ def loss_and_gradient(
         layers=tuple(d_layers[::-1]),
         final_norm=d_final_norm,
         output=None if decoder.output is None else d_output,
+        positions=map_arrays(np.zeros_like, decoder.positions),  # they learn nothing
     )
+
+
+def _turn_back(decoder: Decoder, length: int) -> Callable[[_Array], _Array]:
+    """Return what takes a gradient back through the turn of queries and keys."""
+    positions = np.arange(length)
+    turn = decoder._place(positions, positions).turn
+    turn_back = decoder._place(-positions, -positions).turn
+    if turn is None or turn_back is None:
+        return lambda d_heads: d_heads
+    if not isinstance(decoder.positions, Rotary):  # one of the reader's own
+        sizes = decoder._sizes
+        shape = 2, sizes.num_heads, length, sizes.head_dim
+        one, other = np.random.default_rng(0).standard_normal(shape)
+        there, back = (turn(one) * other).sum(axis=-1), (one * turn_back(other)).sum(axis=-1)
+        if not np.allclose(there, back, atol=1e-4):
+            raise ValueError(
+                "positions must turn back at -positions what they turn at positions, as a "
+                f"rotation does, to be trained; {decoder.positions!r} do not"
+            )
+    return turn_back
 
 
 def _layer_backward(
-    d_output: NDArray[np.floating],
-    decoder: Decoder,
+    d_output: _Array,
     layer: DecoderLayer,
-    x: NDArray[np.floating],
-    place: _Place,
-) -> tuple[NDArray[np.floating], DecoderLayer]:
-    """Go through a layer again, step by step, then back through its steps in reverse order."""
-    attention, eps = layer.attention, decoder.norm_eps
-    turn, pairing = place.turn, decoder.rope_pairing
-
-    normed = _rms_norm(x, layer.attention_norm, eps)  # (..., len, d_model)
-    queries = attention._queries(normed)  # (..., num_heads, len, head_dim)
-    keys = attention._keys(normed)  # (..., num_kv_heads, len, head_dim)
-    values = attention._values(normed)
-    if turn is not None:
-        queries, keys = _rotated(queries, turn, pairing), _rotated(keys, turn, pairing)
-    heads, weights = attention._attend_heads(queries, keys, values, place.mask, place.bias)
-    merged = _merge(heads)  # (..., len, d_model)
-    between = x + merged @ attention.w_o + attention.b_o
-    fed = _rms_norm(between, layer.feed_forward_norm, eps)
+    x: _Array,
+    steps: _Steps,
+    turn_back: Callable[[_Array], _Array],
+    eps: float,
+) -> tuple[_Array, DecoderLayer]:
+    """Take a gradient back through a layer's steps, in reverse order."""
+    attention, normed = layer.attention, steps.attended
 
     d_fed, d_w_gate, d_w_up, d_w_down = swiglu_backward(
-        d_output, fed, layer.w_gate, layer.w_up, layer.w_down
+        d_output, steps.fed, layer.w_gate, layer.w_up, layer.w_down
     )
-    d_between, d_feed_forward_norm = rms_norm_backward(d_fed, between, layer.feed_forward_norm, eps)
+    d_between, d_feed_forward_norm = rms_norm_backward(
+        d_fed, steps.between, layer.feed_forward_norm, eps
+    )
     d_between = d_between + d_output  # beside the feed-forward layer
-    d_merged, d_w_o, d_b_o = linear_backward(d_between, merged, attention.w_o, attention.b_o)
-    d_heads = _split(d_merged, attention.num_heads)
-    d_queries, d_keys, d_values = _heads_backward(
-        d_heads, queries, keys, values, None, heads, weights
+    d_merged, d_w_o, d_b_o = linear_backward(
+        d_between, _merge(steps.heads), attention.w_o, attention.b_o
     )
-    if turn is not None:
-        d_queries = rotary_backward(d_queries, base=decoder.rope_base, pairing=pairing)
-        d_keys = rotary_backward(d_keys, base=decoder.rope_base, pairing=pairing)
+    d_queries, d_keys, d_values = _heads_backward(
+        _split(d_merged, attention.num_heads),
+        *(steps.queries, steps.keys, steps.values),
+        *(None, steps.heads, steps.weights),
+    )
+    d_queries, d_keys = turn_back(d_queries), turn_back(d_keys)
     w_q, w_k, w_v = attention.w_q, attention.w_k, attention.w_v
     d_normed_q, d_w_q, d_b_q = linear_backward(_merge(d_queries), normed, w_q, attention.b_q)
     d_normed_k, d_w_k, d_b_k = linear_backward(_merge(d_keys), normed, w_k, attention.b_k)

@@ -89,26 +89,33 @@ class Chapter:
     @cached_property
     def exercises(self) -> dict[str, str]:
         """The titles of its exercises and its appendix's, by the names that `check` takes."""
-        texts = [each["source"] for book in self.notebooks for each in cells(book, "markdown")]
+        texts = [cell["source"] for book in self.notebooks for cell in cells(book, "markdown")]
         exercise = r"^:::\{exercise\} (.+)\n:label: ex-([\w-]+)"
-        found = re.findall(exercise, "\n\n".join(texts), re.M)
-        return by_id([(name, title) for title, name in found], self.notebook)
+        matches = re.findall(exercise, "\n\n".join(texts), re.M)
+        return by_id([(name, title) for title, name in matches], self.notebook)
 
     @cached_property
     def sections(self) -> dict[str, str]:
         """The headings of its sections, by their labels."""
-        found = re.findall(r"^\((sec-[\w-]+)\)=\n##+ (.+)$", self.prose, re.M)
-        return by_id(found, self.notebook)
+        matches = re.findall(r"^\((sec-[\w-]+)\)=\n##+ (.+)$", self.prose, re.M)
+        return by_id(matches, self.notebook)
+
+    @property
+    def teaches(self) -> dict[str, str]:
+        """The section that teaches each name of the package, by the name's path in `attnbook`."""
+        sections = self.about.get("teaches", {}).items()
+        taught = [(name, section) for section, names in sections for name in names]
+        return by_id(taught, self.room / "chapter.toml")
 
     @cached_property
     def tasks(self) -> dict[str, str]:
         """The titles of its assignment's tasks, by what nbgrader calls the cell of the answer."""
-        found, title = [], ""
+        answers, title = [], ""
         for cell in cells(self.master, "markdown", "code"):
             title = "".join(re.findall(r"^## \d\. (.+)$", cell["source"], re.M)) or title
             if cell["metadata"].get("nbgrader", {}).get("solution"):
-                found.append((cell["metadata"]["nbgrader"]["grade_id"], title))
-        return by_id(found, self.master)
+                answers.append((cell["metadata"]["nbgrader"]["grade_id"], title))
+        return by_id(answers, self.master)
 
     @property
     def session(self) -> str:
@@ -149,10 +156,10 @@ def by_name(name: str) -> Chapter:
     return {chapter.name: chapter for chapter in chapters_and_drafts()}[name]
 
 
-def by_id(found: list[tuple[str, Any]], where: object) -> dict[str, Any]:
+def by_id(pairs: list[tuple[str, Any]], where: object) -> dict[str, Any]:
     """Return things by their ids, each of which may be used once."""
     things: dict[str, Any] = {}
-    for name, thing in found:
+    for name, thing in pairs:
         if not name:
             raise ValueError(f"{where}: give an id to {thing!r}")
         if name in things:
@@ -168,7 +175,7 @@ def without_comments(text: str) -> str:
 
 def cells(notebook: Path, *kinds: str) -> list[dict[str, Any]]:
     """Return the cells of some kinds of a notebook, the source of each in one piece."""
-    found = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    stored = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     return [
-        {**cell, "source": "".join(cell["source"])} for cell in found if cell["cell_type"] in kinds
+        {**cell, "source": "".join(cell["source"])} for cell in stored if cell["cell_type"] in kinds
     ]

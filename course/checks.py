@@ -32,8 +32,8 @@ def checks(source: str) -> list[ast.AST]:
 
 def names(node: ast.AST) -> set[str]:
     """Return the names in some code, but for Python's own and what a comparison is called by."""
-    found = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
-    return found - set(dir(builtins))
+    used = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+    return used - set(dir(builtins))
 
 
 def is_vacuous(node: ast.AST) -> bool:

@@ -48,8 +48,8 @@ def rows(entry: Entry, judged: Judged) -> Iterator[str]:
         if not verdict.ids:
             raise ValueError(f"{wrong.answer.__name__} is called correct")
         mark = "" if wrong.names_mistake else say("kill_general") + " "
-        told = marked(verdict.message.removeprefix(f"{entry.name}: "))
-        yield f"| `{wrong.answer.__name__}` | {mark}{told} |"
+        message = marked(verdict.message.removeprefix(f"{entry.name}: "))
+        yield f"| `{wrong.answer.__name__}` | {mark}{message} |"
     for answer, verdict in zip(entry.right, judged.right, strict=True):
         if verdict.ids:
             raise ValueError(f"{answer.__name__} is called wrong: {verdict.message}")

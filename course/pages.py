@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -12,7 +13,7 @@ from typing import Any
 import yaml
 
 from course import quiz
-from course.chapters import ROOT, Chapter, by_name, chapters
+from course.chapters import ROOT, Chapter, by_name, cells, chapters
 from course.kill_table import kill_table
 from course.words import counted, say
 
@@ -82,12 +83,12 @@ def tested(chapter: Chapter) -> dict[str, dict[str, Any]]:
     for objective in promised:
         if not any(objective[kind] for kind in there):
             raise ValueError(f"{where}: nothing tests {objective['can']!r}, name what does")
-    for kind, found in there.items():
-        listed = {each for objective in promised for each in objective[kind]}
-        if unknown := sorted(listed - set(found)):
-            known = f"name some of {', '.join(found)}" if found else "there are none: write them"
+    for kind, ids in there.items():
+        listed = {name for objective in promised for name in objective[kind]}
+        if unknown := sorted(listed - set(ids)):
+            known = f"name some of {', '.join(ids)}" if ids else "there are none: write them"
             raise ValueError(f"{where}: no {kind} are called {unknown}, {known}")
-        if idle := sorted(set(found) - listed):
+        if idle := sorted(set(ids) - listed):
             raise ValueError(f"{where}: no objective lists the {kind} {idle}, add them to one")
     return there
 
@@ -111,11 +112,11 @@ def sessions() -> Iterator[str]:
 def session(chapter: Chapter) -> str:
     """Return the plan of a session, in which a question has its number and its title."""
     questions = enumerate(quiz.read(chapter).questions.items(), 1)
-    asked = {name: f"{number} (*{each.heading}*)" for number, (name, each) in questions}
-    if unknown := set(ASKED.findall(chapter.session)) - set(asked):
-        where, known = chapter.room / "session.md", ", ".join(asked)
+    titles = {name: f"{number} (*{question.heading}*)" for number, (name, question) in questions}
+    if unknown := set(ASKED.findall(chapter.session)) - set(titles):
+        where, known = chapter.room / "session.md", ", ".join(titles)
         raise ValueError(f"{where}: {sorted(unknown)} are no questions, name some of {known}")
-    return ASKED.sub(lambda found: asked[found[1]], chapter.session)
+    return ASKED.sub(lambda match: titles[match[1]], chapter.session)
 
 
 def running() -> Iterator[str]:
@@ -167,7 +168,25 @@ def without_keys(row: dict[str, Any], recorded: list[dict[str, Any]]) -> str:
     return text
 
 
-PARTS: dict[str, Callable[[], Iterator[str]]] = {
+def whiteboard(part: str) -> Iterator[str]:
+    """Show the functions that the chapters' cells with the tag `screen-PART` define."""
+    for chapter in chapters():
+        section = ""
+        for cell in cells(chapter.notebook, "markdown", "code"):
+            if cell["cell_type"] == "markdown":
+                section = [section, *re.findall(r"^\((sec-[\w-]+)\)=$", cell["source"], re.M)][-1]
+            elif f"screen-{part}" in cell["metadata"].get("tags", []):
+                yield say("whiteboard", section=f"[]({section})")
+                yield f"\n```python\n{functions(cell['source'])}\n```\n"
+
+
+def functions(code: str) -> str:
+    """Return the functions that a cell defines, without what it does with them."""
+    definitions = [node for node in ast.parse(code).body if isinstance(node, ast.FunctionDef)]
+    return "\n\n\n".join(str(ast.get_source_segment(code, node)) for node in definitions)
+
+
+PARTS: dict[str, Callable[..., Iterator[str]]] = {
     part.__name__: part
     for part in (
         lead,
@@ -179,5 +198,6 @@ PARTS: dict[str, Callable[[], Iterator[str]]] = {
         tasks,
         running,
         kill_table,
+        whiteboard,
     )
 }

@@ -20,7 +20,7 @@ def broken(where: object, whose: str, what: str, count: float) -> str:
     counted = f"{count:,.4g} {several if several and count != 1 else one}"
     bounds = {"least": "at least {least:,}", "most": "at most {most:,}"}
     bound = "{least:,} to {most:,}" if bounds.keys() <= promise.keys() else ""
-    bound = bound or "".join(told for key, told in bounds.items() if key in promise)
+    bound = bound or "".join(bound_text for key, bound_text in bounds.items() if key in promise)
     bound = f"{least:,}" if promise.get("least") == promise.get("most") else bound.format(**promise)
     lack = round(max(least - count, count - most))
     draft = "" if "keeps" in PROMISES[whose] else ", or set draft = true in its chapter.toml"
@@ -33,5 +33,5 @@ def broken(where: object, whose: str, what: str, count: float) -> str:
 def keep(where: object, whose: str, what: str, count: float) -> None:
     """Raise AssertionError, with what to do, unless a promise is kept."""
     __tracebackhide__ = True
-    if told := broken(where, whose, what, count):
-        raise AssertionError(told)
+    if problem := broken(where, whose, what, count):
+        raise AssertionError(problem)

@@ -46,15 +46,17 @@ def parse(text: str, where: object = "quiz.txt") -> Quiz:
     left = CHOICE.sub("", QUESTION.sub("", HEAD.sub("", text))).split("\n")
     if any(left):
         raise ValueError(f"{where}: not of a quiz's form, mend it: {next(filter(None, left))!r}")
-    (title,), found = HEAD.match(text).groups(), []
+    (title,), questions = HEAD.match(text).groups(), []
     blocks = QUESTION.split(text)[1:]
-    for name, heading, asked, block in zip(*[iter(blocks)] * 4, strict=True):
+    for name, heading, text_of_it, block in zip(*[iter(blocks)] * 4, strict=True):
         choices = [
-            Choice(name, told, bool(star), AGAIN.sub("", feedback), *AGAIN.findall(feedback))
-            for name, star, told, feedback in CHOICE.findall(block)
+            Choice(name, choice, bool(star), AGAIN.sub("", feedback), *AGAIN.findall(feedback))
+            for name, star, choice, feedback in CHOICE.findall(block)
         ]
-        found.append((name, Question(heading, re.sub("^    ", "", asked, flags=re.M), choices)))
-    return Quiz(title, by_id(found, where))
+        questions.append(
+            (name, Question(heading, re.sub("^    ", "", text_of_it, flags=re.M), choices))
+        )
+    return Quiz(title, by_id(questions, where))
 
 
 def read(chapter: Chapter) -> Quiz:

@@ -56,8 +56,10 @@ class Snippet(NamedTuple):
 
 def snippets(chapter: Chapter) -> list[Snippet]:
     """Return the cells that stand below the table of a session."""
-    found = re.findall(r"^([^\n]+)\n\n```python\n(.+?)\n```$", chapter.session, re.M | re.S)
-    return [Snippet(line, re.search(r"\]\((sec-[\w-]+)\)", line)[1], code) for line, code in found]
+    matches = re.findall(r"^([^\n]+)\n\n```python\n(.+?)\n```$", chapter.session, re.M | re.S)
+    return [
+        Snippet(line, re.search(r"\]\((sec-[\w-]+)\)", line)[1], code) for line, code in matches
+    ]
 
 
 def printed(outputs: list[Any]) -> str:

@@ -50,12 +50,12 @@ class Judged(NamedTuple):
 def judged() -> dict[str, Judged]:
     """Return the verdicts on all answers, by exercise and task; judge only what has changed."""
     banks = [(chapter, bank) for chapter in chapters() for bank in BANKS]
-    if stale := [found for found in banks if kept(*found) is None]:
+    if stale := [bank for bank in banks if kept(*bank) is None]:
         # In processes of their own: what a caller has changed in its modules decides nothing.
         spawned = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(min(2, len(stale)), mp_context=spawned) as pool:
             list(pool.map(judge, *zip(*stale, strict=True)))
-    return {name: found for each in banks for name, found in (kept(*each) or {}).items()}
+    return {name: verdict for bank in banks for name, verdict in (kept(*bank) or {}).items()}
 
 
 def judge(chapter: Chapter, bank: str) -> None:
@@ -75,17 +75,17 @@ def verdicts(chapter: Chapter, bank: str) -> dict[str, Judged]:
     """Judge the answers of a bank, as a reader or a hidden test does."""
     answers = chapter.part(bank).BANK
     names = chapter.exercises if bank == EXERCISES else chapter.tasks.keys() & all_tasks()
-    found = {}
+    by_name = {}
     for name in names:
         if bank == EXERCISES:
             say = functools.partial(check, name)
         else:
             say = functools.partial(ask, name, phrase=PHRASE)
-        found[name] = Judged(
+        by_name[name] = Judged(
             [verdict(say, wrong.answer) for wrong in answers.wrong[name]],
             [verdict(say, answer) for answer in answers.right[name]],
         )
-    return found
+    return by_name
 
 
 def verdict(say: Callable[[Callable], None], answer: Callable) -> Verdict:
@@ -103,14 +103,16 @@ def verdict(say: Callable[[Callable], None], answer: Callable) -> Verdict:
 def kept(chapter: Chapter, bank: str) -> dict[str, Judged] | None:
     """Return the verdicts on a bank, if they are kept and nothing has changed since."""
     try:
-        found = json.loads(place(chapter, bank).read_text(encoding="utf-8"))
+        stored = json.loads(place(chapter, bank).read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
-    if found["key"] != key(chapter, bank):
+    if stored["key"] != key(chapter, bank):
         return None
     return {
-        name: Judged(*([Verdict(p, tuple(ids), said) for p, ids, said in each] for each in told))
-        for name, told in found["verdicts"].items()
+        name: Judged(
+            *([Verdict(p, tuple(ids), message) for p, ids, message in group] for group in groups)
+        )
+        for name, groups in stored["verdicts"].items()
     }
 
 
@@ -121,11 +123,11 @@ def place(chapter: Chapter, bank: str) -> Path:
 
 def key(chapter: Chapter, bank: str) -> str:
     """Return a digest of all that decides the verdicts on a bank."""
-    found = hashlib.sha256(f"{sys.version} {np.__version__} {PHRASE}".encode())
+    digest = hashlib.sha256(f"{sys.version} {np.__version__} {PHRASE}".encode())
     for path in deciding(chapter, bank):
-        found.update(f"{path.relative_to(chapter.root).as_posix()}\0".encode())
-        found.update(_digest(path, path.stat().st_mtime_ns))
-    return found.hexdigest()
+        digest.update(f"{path.relative_to(chapter.root).as_posix()}\0".encode())
+        digest.update(_digest(path, path.stat().st_mtime_ns))
+    return digest.hexdigest()
 
 
 def deciding(chapter: Chapter, bank: str) -> list[Path]:

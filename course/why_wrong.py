@@ -14,10 +14,10 @@ COST = re.compile(r"\{cost\}`([\w-]+)`")  # of an entry, of what is right, or wh
 
 def blocks(text: str) -> dict[str, str]:
     """Return the code of each block by its class."""
-    found = re.findall(r"^```\{code-block\} python\n:class: (\S+)\n(.*?)^```$", text, re.M | re.S)
-    if not len(dict(found)) == len(found) == text.count("```") / 2:
+    matches = re.findall(r"^```\{code-block\} python\n:class: (\S+)\n(.*?)^```$", text, re.M | re.S)
+    if not len(dict(matches)) == len(matches) == text.count("```") / 2:
         raise ValueError(f"a block lacks its class, or is one of two with the same:\n{text}")
-    return dict(found)
+    return dict(matches)
 
 
 def parts(path: Path = PATH) -> tuple[str, dict[str, str]]:
@@ -53,18 +53,18 @@ def cost(name: str, measured: dict) -> str:
         return say("cost_right", nats=right["nats"], tokens=tokens, prompt=prompt, text=text)
     if name not in measured["mistakes"]:
         return say(f"cost_{name}")
-    found = measured["mistakes"][name]
-    if found is None:
+    mistake = measured["mistakes"][name]
+    if mistake is None:
         return say("cost_raises")
-    if found["nats"] is None:
+    if mistake["nats"] is None:
         return say("cost_nan")
-    difference, same = found["nats"] - right["nats"], found["text"] == right["text"]
+    difference, same = mistake["nats"] - right["nats"], mistake["text"] == right["text"]
     if same and abs(difference) < 0.005:
         return say("cost_nothing")
     more = f"{difference:+.2f}".replace("-", "\N{MINUS SIGN}")
     if same:
         return say("cost_same_text", more=more)
-    return say("cost", more=more, text=shown(found["text"]))
+    return say("cost", more=more, text=shown(mistake["text"]))
 
 
 def shown(text: str) -> str:

@@ -9,14 +9,14 @@ from pathlib import Path
 def tools() -> dict[str, str]:
     """Return the first line of each tool's description by its name."""
     files = [*Path(__file__).parent.glob("*.py"), *Path(__file__).parent.glob("*/__init__.py")]
-    found = {}
+    titles = {}
     for path in sorted(files):
         module = ast.parse(path.read_text(encoding="utf-8"))
         if any(isinstance(node, ast.FunctionDef) and node.name == "main" for node in module.body):
             name = path.parent.name if path.name == "__init__.py" else path.stem
-            found[name] = ast.get_docstring(module).splitlines()[0]
-    found.pop(Path(__file__).stem)
-    return found
+            titles[name] = ast.get_docstring(module).splitlines()[0]
+    titles.pop(Path(__file__).stem)
+    return titles
 
 
 def main() -> None:

@@ -54,16 +54,16 @@ def release(root: Path, zips: Path, phrase: str = "") -> list[str]:
 
 def main(zips: str) -> None:
     """Release the assignments of this folder's course."""
-    given, before = os.environ.get("PHRASE", "").strip(), seeds.released()
+    phrase, before = os.environ.get("PHRASE", "").strip(), seeds.released()
     try:
-        seeds.keep_phrase(given or None)
+        seeds.keep_phrase(phrase or None)
     except ValueError as problem:
         sys.exit(str(problem))
-    found = release(COURSE, Path(zips))
+    released = release(COURSE, Path(zips))
     seed = seeds.class_seed(seeds.class_phrase())
-    told = f"{len(found)} assignments in {zips}, their class seed is {seed}"
+    summary = f"{len(released)} assignments in {zips}, their class seed is {seed}"
     if before - seeds.released():
-        told += ". It was another before: hand out these, not the former ones"
-    if given and len(given) < SHORT:
-        told += ". The phrase is short: who tries many finds the one that makes this seed"
-    print(told)
+        summary += ". It was another before: hand out these, not the former ones"
+    if phrase and len(phrase) < SHORT:
+        summary += ". The phrase is short: who tries many finds the one that makes this seed"
+    print(summary)

@@ -24,14 +24,14 @@ LITES = ["attnbook", "tools/lite.py", "tools/lite-requirements.txt", "constraint
 
 def fingerprint(*places: str) -> str:
     """Return a digest of files, and of those in folders: their names, their bytes, this Python."""
-    found = hashlib.sha256(sys.version.encode())
+    digest = hashlib.sha256(sys.version.encode())
     for place in places:
         path = ROOT / place
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
             if file.is_file() and "__pycache__" not in file.parts:
-                found.update(f"{file.relative_to(ROOT).as_posix()}\0".encode())
-                found.update(hashlib.sha256(file.read_bytes()).digest())
-    return found.hexdigest()
+                digest.update(f"{file.relative_to(ROOT).as_posix()}\0".encode())
+                digest.update(hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()
 
 
 def is_kept(name: str, now: str) -> bool:
@@ -82,8 +82,8 @@ def build() -> None:
         # A page with a warning is read again next time, or its second build would be falsely green.
         shutil.rmtree(BUILD / ".doctrees", ignore_errors=True)
         sys.exit("the site was not built")
-    for name, found in now.items():
-        (BUILD / name).write_text(found)
+    for name, digest in now.items():
+        (BUILD / name).write_text(digest)
     stands_in = SITE / STAND_IN
     if stands_in.is_file() and "make lite" in stands_in.read_text(encoding="utf-8"):
         pack()

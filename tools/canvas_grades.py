@@ -37,24 +37,24 @@ def scores(course: Path) -> dict[str, Scores]:
     database = course / "scores.db"
     if not database.exists():
         raise SystemExit(f"there is no {database}: nothing was graded yet")
-    found = {}
+    by_assignment = {}
     with Gradebook(f"sqlite:///{database}?timeout=60") as gradebook:
         for assignment in gradebook.assignments:
             name = assignment.name
             first, *_ = cells(course / "source" / name / f"{name}.ipynb", "markdown")
             heading = first["source"].splitlines()[0].lstrip("# ")
-            given = {}
+            by_student = {}
             for done in gradebook.assignment_submissions(name):
                 score = max(0.0, done.score - done.late_submission_penalty)
-                given[done.student.id] = None if done.needs_manual_grade else score
-            found[name] = Scores((name, heading), assignment.max_score, given)
-    return found
+                by_student[done.student.id] = None if done.needs_manual_grade else score
+            by_assignment[name] = Scores((name, heading), assignment.max_score, by_student)
+    return by_assignment
 
 
 def columns(header: list[str], possible: list[str], ours: dict[str, Scores]) -> dict[str, int]:
     """Return where Canvas has our assignments; raise ValueError if that is not certain."""
     titles = [re.sub(r" \(\d+\)$", "", title).strip().casefold() for title in header]
-    found = {}
+    by_name = {}
     for name, (wanted, points, _) in ours.items():
         at = [i for i, title in enumerate(titles) if title in [w.casefold() for w in wanted]]
         if len(at) > 1:
@@ -65,13 +65,13 @@ def columns(header: list[str], possible: list[str], ours: dict[str, Scores]) -> 
                 "change them in Canvas, and export again"
             )
         if at:
-            found[name] = at[0]
-    if not found:
+            by_name[name] = at[0]
+    if not by_name:
         raise ValueError(
             "no column of Canvas's is ours. Name the assignment in Canvas as here: "
             + "; or ".join(title for wanted, *_ in ours.values() for title in wanted)
         )
-    return found
+    return by_name
 
 
 def fill(rows: list[list[str]], ours: dict[str, Scores]) -> tuple[list[list[str]], list[str]]:
@@ -84,25 +84,25 @@ def fill(rows: list[list[str]], ours: dict[str, Scores]) -> tuple[list[list[str]
     if possible is None:
         raise ValueError("this is no gradebook of Canvas's: it has no row Points Possible")
     filled = [list(row) for row in rows]
-    told, where = [], columns(header, possible, ours)
+    report, where = [], columns(header, possible, ours)
     for name, at in where.items():
-        given, waiting, missing, count = ours[name].students, [], [], 0
+        by_student, waiting, missing, count = ours[name].students, [], [], 0
         for row in filled:
-            score = given.get(row[who])
+            score = by_student.get(row[who])
             if score is not None and row[at].strip() not in KEPT:
                 row[at], count = f"{round(score, 2):g}", count + 1
-            elif row[who] in given and score is None:
+            elif row[who] in by_student and score is None:
                 waiting.append(f"{row[0]} ({row[who]})")
             elif row[who].isdigit() and not row[at].strip():
                 missing.append(f"{row[0]} ({row[who]})")
-        told.append(f"{name}: {count} scores")
+        report.append(f"{name}: {count} scores")
         if waiting:
-            told.append(f"  not filled, since an answer waits for you: {'; '.join(waiting)}")
+            report.append(f"  not filled, since an answer waits for you: {'; '.join(waiting)}")
         if missing:
-            told.append(f"  not filled, since nothing was collected: {'; '.join(missing)}")
-        if absent := given.keys() - {row[who] for row in rows}:
-            told.append(f"  graded, but not in Canvas's file: {', '.join(sorted(absent))}")
-    return [row[:identity] + [row[at] for at in where.values()] for row in filled], told
+            report.append(f"  not filled, since nothing was collected: {'; '.join(missing)}")
+        if absent := by_student.keys() - {row[who] for row in rows}:
+            report.append(f"  graded, but not in Canvas's file: {', '.join(sorted(absent))}")
+    return [row[:identity] + [row[at] for at in where.values()] for row in filled], report
 
 
 def read(path: Path) -> list[list[str]]:
@@ -118,10 +118,10 @@ def main(exported: str, to: str, course: str = str(COURSE)) -> None:
     if not exported:
         raise SystemExit("which file did Canvas export? make canvas-grades GRADEBOOK=exported.csv")
     try:
-        made, told = fill(read(Path(exported)), scores(Path(course)))
+        made, report = fill(read(Path(exported)), scores(Path(course)))
     except (OSError, ValueError) as error:
         raise SystemExit(f"nothing written: {error}") from error
     Path(to).parent.mkdir(parents=True, exist_ok=True)
     with open(to, "w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows(made)
-    print(*told, f"written: {to}", sep="\n")
+    print(*report, f"written: {to}", sep="\n")

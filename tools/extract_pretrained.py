@@ -52,15 +52,15 @@ def read(wheel: Path):
 def projections(attention, head=None):
     """Return a layer's matrices, or one head's columns of them, to be applied as ``x @ w``."""
     columns = slice(None) if head is None else slice(head * HEAD_DIM, (head + 1) * HEAD_DIM)
-    found = {}
+    parameters = {}
     for role in ("query", "key", "value"):
         linear = getattr(attention.self, role)
-        found[f"w_{role[0]}"] = linear.weight.T[:, columns]
-        found[f"b_{role[0]}"] = linear.bias[columns]
+        parameters[f"w_{role[0]}"] = linear.weight.T[:, columns]
+        parameters[f"b_{role[0]}"] = linear.bias[columns]
     if head is None:
         linear = attention.output.dense
-        found |= {"w_o": linear.weight.T, "b_o": linear.bias}
-    return found
+        parameters |= {"w_o": linear.weight.T, "b_o": linear.bias}
+    return parameters
 
 
 def by_hand(model, ids):

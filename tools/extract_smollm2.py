@@ -21,7 +21,7 @@ import numpy as np
 from gguf import GGUFReader
 from gguf.quants import dequantize
 
-from attnbook import Decoder, DecoderLayer, MultiHeadAttention
+from attnbook import Decoder, DecoderLayer, MultiHeadAttention, Rotary
 from course.chapters import ROOT
 
 DATA = ROOT / "attnbook/data"
@@ -108,14 +108,14 @@ def letters() -> dict[int, str]:
 def encode(text: str, vocabulary: list[str], merges: list[str]) -> list[int]:
     """Return a text's tokens: in each piece, join the pair that was learned first, and again."""
     ranks = {tuple(merge.split(" ")): rank for rank, merge in enumerate(merges)}
-    number, letter, found = {t: i for i, t in enumerate(vocabulary)}, letters(), []
+    number, letter, ids = {t: i for i, t in enumerate(vocabulary)}, letters(), []
     for piece in PIECES.findall(text):
         parts = [letter[byte] for byte in piece.encode()]
         while ranked := [(ranks[p], i) for i, p in enumerate(pairwise(parts)) if p in ranks]:
             _, i = min(ranked)
             parts[i : i + 2] = [parts[i] + parts[i + 1]]
-        found += [number[part] for part in parts]
-    return found
+        ids += [number[part] for part in parts]
+    return ids
 
 
 def codes(tensor, rows: slice) -> dict[str, np.ndarray]:
@@ -153,7 +153,7 @@ def decoder(tensors, rope_base: float) -> Decoder:
         embedding=weight("token_embd").T,
         layers=tuple(layers),
         final_norm=weight("output_norm"),
-        rope_base=rope_base,
+        positions=Rotary(rope_base),
     )
 
 
@@ -204,14 +204,14 @@ def sink_weights(model: Decoder, tokens: list[int]) -> dict[str, list[float]]:
         "as it is": (tokens, {}),
         "another word first": (another, {}),
         "the first word again": (again, {}),
-        "the first at position 300": (tokens, {"positions": np.where(place == 0, 300, place)}),
+        "the first at position 300": (tokens, {"position_ids": np.where(place == 0, 300, place)}),
         "sees only itself": (tokens, {"mask": alone}),
     }
-    found = {}
+    means = {}
     for name, (changed, how) in changes.items():
         weights = model.trace(changed, **how).weights[14:, :, 20:]
-        found[name] = [round(float(weights[..., token].mean()), 3) for token in (0, other)]
-    return found
+        means[name] = [round(float(weights[..., token].mean()), 3) for token in (0, other)]
+    return means
 
 
 def main(wheel: str) -> None:

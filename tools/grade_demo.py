@@ -61,17 +61,17 @@ def grade_texts(root: Path, student: str, points: float) -> None:
 
 def scores(root: Path) -> dict:
     """Return the points of each student in each assignment, by cell, from the gradebook."""
-    found = {}
+    by_student = {}
     with gradebook(root) as book:
         for assignment in book.assignments:
             for submission in book.assignment_submissions(assignment.name):
-                found.setdefault(submission.student.id, {})[assignment.name] = {
+                by_student.setdefault(submission.student.id, {})[assignment.name] = {
                     grade.cell.name: None
                     if grade.needs_manual_grade and grade.auto_score is None
                     else grade.score
                     for grade in submission.notebooks[0].grades
                 }
-    return {student: found[student] for student in students.EVERYBODY if student in found}
+    return {student: by_student[student] for student in students.EVERYBODY if student in by_student}
 
 
 LEGEND = """\
@@ -81,16 +81,16 @@ A ? waits for the teacher, who has graded the texts of perfect. No number: nothi
 """
 
 
-def table(found: dict) -> str:
+def table(by_student: dict) -> str:
     """Return the scores as a table with a legend, and what each made student does."""
-    shown, folded = fold(found)
+    shown, folded = fold(by_student)
     width, many = max(map(len, shown)), len(students.ASSIGNMENTS)
     head = "".join(f" {number:^14}" for number in range(1, many + 1))
     lines = [f"{'':{width}}{head} sum", f"{'':{width}}" + "  1  2  m  r  w" * many]
     for student in shown:
         line, total = f"{student:{width}}", 0
         for assignment in students.ASSIGNMENTS:
-            points = found[student].get(assignment, {}).values()
+            points = by_student[student].get(assignment, {}).values()
             line += "".join("  ?" if p is None else f"{p:3.0f}" for p in points) or " " * 15
             total += sum(p or 0 for p in points)
         lines.append(f"{line} {total:3.0f}")
@@ -98,15 +98,15 @@ def table(found: dict) -> str:
     return "\n".join([*lines, *folded, "", LEGEND, *does])
 
 
-def fold(found: dict) -> tuple[list[str], list[str]]:
+def fold(by_student: dict) -> tuple[list[str], list[str]]:
     """Return whose scores a table shows, and a line for those with wrong answers if all get 0."""
-    wrong = [student for student in found if student in students.WRONG_STUDENTS]
-    points = [p for student in wrong for got in found[student].values() for p in got.values()]
+    wrong = [student for student in by_student if student in students.WRONG_STUDENTS]
+    points = [p for student in wrong for got in by_student[student].values() for p in got.values()]
     if len(wrong) < len(students.WRONG_STUDENTS) or any(p != 0 for p in points):
-        return list(found), []
+        return list(by_student), []
     answers = sum(map(len, students.WRONG.values()))
     line = f"{len(wrong)} students who hand in the banks' wrong answers, all {answers} of them: "
-    return [student for student in found if student not in wrong], [f"{line}0 points each"]
+    return [student for student in by_student if student not in wrong], [f"{line}0 points each"]
 
 
 def play(root: Path, submissions: list[tuple[str, str]]) -> dict:
@@ -128,8 +128,8 @@ def play(root: Path, submissions: list[tuple[str, str]]) -> dict:
         try:
             nbgrader(root, "autograde", assignment, *options, phrase=PHRASE)
         except RuntimeError as error:
-            found = re.findall(r"error processing assignment .* for student '(.*)'", str(error))
-            if set(found) != {"unreadable", "the-chapter"}:
+            failed = re.findall(r"error processing assignment .* for student '(.*)'", str(error))
+            if set(failed) != {"unreadable", "the-chapter"}:
                 raise
 
     endless = [(a, f"={s}", HASTY) for s, a in submissions if s in students.NEVER_END]
@@ -141,9 +141,9 @@ def play(root: Path, submissions: list[tuple[str, str]]) -> dict:
     grade_texts(root, "perfect", 5)
     nbgrader(root, "generate_feedback", "*", "--student=slips", "--force", phrase=PHRASE)
     nbgrader(root, "export", f"--to={root}/scores.csv", phrase=PHRASE)
-    found = scores(root)
-    (root / "scores.json").write_text(json.dumps(found, indent=1))
-    return found
+    by_student = scores(root)
+    (root / "scores.json").write_text(json.dumps(by_student, indent=1))
+    return by_student
 
 
 def main(folder: str, how: str = "") -> None:

@@ -60,9 +60,9 @@ def server() -> int:
         try:
             while started.poll() is None:
                 time.sleep(0.1)
-                found = {each["pid"]: each["url"] for each in list_running_servers()}
+                addresses = {running["pid"]: running["url"] for running in list_running_servers()}
                 with contextlib.suppress(KeyError, OSError):  # it tells its address too early
-                    urlopen(f"{found[started.pid]}lab", timeout=PATIENCE).read()
+                    urlopen(f"{addresses[started.pid]}lab", timeout=PATIENCE).read()
                     break
             time.sleep(1)
             return shared_memory(psutil.Process(started.pid))
@@ -99,10 +99,10 @@ def write(measured: dict) -> None:
 
 def main(*options: str) -> None:
     """Measure a server and each chapter alone; to keep it, also a class that runs the longest."""
-    alone = {each.name: run(each.notebook) for each in chapters()}
-    found = {"machine": machine(), "chapters": alone, "server": server()}
-    print(json.dumps(found))
+    alone = {chapter.name: run(chapter.notebook) for chapter in chapters()}
+    measured = {"machine": machine(), "chapters": alone, "server": server()}
+    print(json.dumps(measured))
     if "--write" in options:
         longest = max(alone, key=lambda name: alone[name][0])
-        found["class"] = [longest, CLASS, *together(by_name(longest).notebook)]
-        write(found)
+        measured["class"] = [longest, CLASS, *together(by_name(longest).notebook)]
+        write(measured)

@@ -67,17 +67,17 @@ def main(upgrade: str = "") -> None:
         uv = [Path(sys.executable).with_name("uv"), "pip", "compile", "-q", "--no-config"]
         every = ["--universal", "--python-version", ".".join(map(str, OLDEST))]
         every += ["--fork-strategy", "fewest"]  # one for all Pythons
-        told = ["--custom-compile-command", "make pins", "-o", CONSTRAINTS]
-        command = [*uv, *every, *told, *options, *sources(), PACKAGE]
+        output = ["--custom-compile-command", "make pins", "-o", CONSTRAINTS]
+        command = [*uv, *every, *output, *options, *sources(), PACKAGE]
         if subprocess.run(command, cwd=folder).returncode:
             sys.exit("no constraints were written: see uv above; is the package index reachable?")
         text = Path(folder, CONSTRAINTS).read_text(encoding="utf-8")
     now = {normal(name): version for name, version in PIN.findall(text)}
     for name in sources():
         path = ROOT / name
-        asked = path.read_text(encoding="utf-8")
-        answer = PIN.sub(lambda pin: f"{pin[1]}=={now[normal(pin[1])]}", asked)
-        if answer != asked:
+        requirements = path.read_text(encoding="utf-8")
+        answer = PIN.sub(lambda pin: f"{pin[1]}=={now[normal(pin[1])]}", requirements)
+        if answer != requirements:
             path.write_text(answer, encoding="utf-8")
     if text != (ROOT / CONSTRAINTS).read_text(encoding="utf-8"):  # else nothing is installed again
         (ROOT / CONSTRAINTS).write_text(text, encoding="utf-8")

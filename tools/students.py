@@ -131,7 +131,7 @@ def edits_tests(given):
     return {given.first: given.solutions[given.first], "*cells*": change}
 
 
-def fakes(given):
+def fakes(task):
     """Print that all is well, and redefine whatever might judge."""
     fake = """
 import builtins, sys, types
@@ -152,11 +152,11 @@ class Equal:
     __eq__ = __lt__ = __gt__ = __bool__ = yes
 print("passed: 20 of 20")
 """
-    lie, said = "    return Equal()", f"print('{given.third}: correct')"
+    lie, print_passed = "    return Equal()", f"print('{task.third}: correct')"
     return {
-        given.first: fake + defining(given.first, lie),
-        given.second: defining(given.second, lie),
-        given.third: f"{given.measured} = {given.read} = Equal()\n{said}\n",
+        task.first: fake + defining(task.first, lie),
+        task.second: defining(task.second, lie),
+        task.third: f"{task.measured} = {task.read} = Equal()\n{print_passed}\n",
     }
 
 

@@ -22,9 +22,9 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 
+from attnbook.pretrained import storyteller
 from attnbook.pretrained.storyteller import _parameters as parameters
-from attnbook.pretrained.storyteller import storyteller_twin
-from attnbook.small_world import COLOURS, MEN, PEOPLE, PLACES, THINGS, WOMEN, WORDS, story
+from attnbook.toys.small_world import COLOURS, MEN, PEOPLE, PLACES, THINGS, WOMEN, WORDS, story
 from course.chapters import ROOT
 
 DATA, BUILD = ROOT / "attnbook/data", ROOT / "_build/storyteller"
@@ -400,7 +400,7 @@ def export() -> None:
     facts = {"words": WORDS, "seeds": SEEDS, "trained_steps": STEPS, "records": records}
     write(DATA / "storyteller.json", facts)
     for scheme in SCHEMES:
-        records[scheme] |= by_position(storyteller_twin(scheme))
+        records[scheme] |= by_position(storyteller.load(scheme))
     write(DATA / "storyteller.json", facts)
     golden["tokens"] = tokens[0].tolist()
     write(ROOT / "tests/package/golden/storyteller.json", golden)
@@ -418,8 +418,8 @@ def judge() -> None:
             some = stories[first : first + 100]
             tokens, _ = as_arrays([(words, []) for words, _ in some], LENGTH)
             with torch.no_grad():
-                said = logits(own, tokens, scheme).argmax(-1).tolist()
-            for (words, questions), answers in zip(some, said, strict=True):
+                predicted = logits(own, tokens, scheme).argmax(-1).tolist()
+            for (words, questions), answers in zip(some, predicted, strict=True):
                 for question in questions:
                     answer = WORDS[answers[question.position - 1]]
                     distance = question.distance // 20 * 20
@@ -428,8 +428,8 @@ def judge() -> None:
                     if answer != question.answer:
                         wrong.append((*words[: question.position], f"[{answer}]", question.answer))
         print(scheme)
-        for of, found in sorted(right.items()):
-            print(f"  {of:12} {sum(found)} of {len(found)}, {np.mean(found):.4f}")
+        for of, outcomes in sorted(right.items()):
+            print(f"  {of:12} {sum(outcomes)} of {len(outcomes)}, {np.mean(outcomes):.4f}")
         for words in wrong[:3]:
             print("  ", *words)
 

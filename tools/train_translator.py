@@ -4,23 +4,24 @@
     python -m tools train_translator --export
 
 A name is one of the variants below, `whole` for the translator itself; without a name, all are
-trained that are not yet in _build/translator. A variant is `attnbook/translator.py` with one or
-two lines replaced, or a function put in place of another, so its whole code can be seen here.
+trained that are not yet in _build/translator. A variant has other parts, begins with others, or
+learns by another rule: all that it differs in stands in its line of VARIANTS.
 --export writes attnbook/data/translator.npz and translator.json.
 """
 
 import dataclasses
 import json
 import math
-import sys
-import types
-from contextlib import contextmanager, nullcontext
-from pathlib import Path
+from collections.abc import Callable
+from dataclasses import field
+from typing import Any
 
 import numpy as np
 
-from attnbook import gradients, translator
-from attnbook.dates import FORMS, encode, fields, unseen_examples
+from attnbook import Adam, cross_entropy, linear_backward, map_arrays, merge_heads, split_heads
+from attnbook.toys import translator
+from attnbook.toys.dates import FORMS, encode, fields, unseen_examples
+from attnbook.toys.translator import Parts, Training, Translator, after_start, train_step
 from course.chapters import ROOT
 
 DATA, BUILD = ROOT / "attnbook/data", ROOT / "_build/translator"
@@ -30,50 +31,56 @@ EVERY = 25  # steps, of the snapshots
 FIRST = 20  # losses kept in full, for a test to replay
 
 
-# --- Variants: lines of attnbook/translator.py and what stands there instead ------------------
+# --- Variants: the parts, the beginning, the rule by which they learn ------------------------
 
-NO_SOURCE_POSITIONS = [
-    ("x0 = model._embedded(source)", "x0 = model.embedding[source]"),
-    ("x = self._embedded(source)", "x = self.embedding[source]"),
-]
-NO_TARGET_POSITIONS = [
-    ("y0 = model._embedded(target_in)", "y0 = model.embedding[target_in]"),
-    ("y = self._embedded(target_in)", "y = self.embedding[target_in]"),
-]
-NO_CROSS_ATTENTION = [
-    ("y2 = y1 + added", "y2 = y1 + 0 * added"),
-    ("y = y + found", "y = y + 0 * found"),
-    ("        d_y2, decoder.cross_attention", "        0 * d_y2, decoder.cross_attention"),
-]
-NO_FEED_FORWARD = [
-    ("x2 = x1 + feed", "x2 = x1 + 0 * feed"),
-    ("x = x + feed", "x = x + 0 * feed"),
-    ("y3 = y2 + feed", "y3 = y2 + 0 * feed"),
-    ("y = y + feed", "y = y + 0 * feed"),
-    ("        d_x2, n1, encoder.w_in", "        0 * d_x2, n1, encoder.w_in"),
-    ("        d_y3, m2, decoder.w_in", "        0 * d_y3, m2, decoder.w_in"),
-]
-NO_RESIDUALS = [
-    *[(f"x{n + 1} = x{n} + ", f"x{n + 1} = ") for n in range(2)],
-    *[(f"y{n + 1} = y{n} + ", f"y{n + 1} = ") for n in range(3)],
-    *[(f"d_x{n} = d_x{n + 1} + d_part", f"d_x{n} = d_part") for n in range(2)],
-    *[(f"d_y{n} = d_y{n + 1} + d_part", f"d_y{n} = d_part") for n in range(3)],
-    *[("x = x + added", "x = added"), ("x = x + feed", "x = feed")],
-    *[("y = y + added", "y = added"), ("y = y + found", "y = found"), ("y = y + feed", "y = feed")],
-]
-PLAIN_DESCENT = [
-    (
-        "model, adam = run.adam.step(run.model, gradient, rate)",
-        "model, adam = map_arrays(lambda p, g: p - rate * g, run.model, gradient), run.adam",
+
+@dataclasses.dataclass(frozen=True)
+class Variant:
+    """What a run has that the translator's own has not.
+
+    ``parts`` of Translator; ``init`` of ``Translator.init``; ``training`` of Training;
+    ``seen_as`` returns the parameters, and their gradient, as what computes sees them;
+    ``descends`` without Adam.
+    """
+
+    parts: dict[str, Callable[..., Any]] = field(default_factory=dict)
+    init: dict[str, int] = field(default_factory=dict)
+    training: dict[str, float] = field(default_factory=dict)
+    seen_as: Callable[[Translator], Translator] | None = None
+    descends: bool = False
+
+
+def no_positions(length, d_model):
+    return np.zeros((length, d_model))
+
+
+def all_visible(length):
+    return np.ones((length, length), dtype=bool)
+
+
+def the_part_alone(x, added):
+    """Leave out the residual stream, and its gradient."""
+    return added
+
+
+def without_cross_attention(model):
+    """Put zeros where cross-attention writes, into the parameters or into their gradient."""
+    layer = model.decoder
+    silent = silenced(layer.cross_attention, "w_o", "b_o")
+    return dataclasses.replace(model, decoder=dataclasses.replace(layer, cross_attention=silent))
+
+
+def without_feed_forward(model):
+    """Put zeros where the feed-forward layers write."""
+    return dataclasses.replace(
+        model,
+        encoder=silenced(model.encoder, "w_out", "b_out"),
+        decoder=silenced(model.decoder, "w_out", "b_out"),
     )
-]
-NO_SCALE = [
-    (
-        "loss, gradient = loss_and_gradient(run.model, source, target)",
-        "loss, gradient = loss_and_gradient(unscaled(run.model), source, target)\n"
-        "    gradient = unscaled(gradient)",
-    )
-]
+
+
+def silenced(layer, *names):
+    return dataclasses.replace(layer, **{name: 0 * getattr(layer, name) for name in names})
 
 
 def unscaled(model):
@@ -98,11 +105,39 @@ def unscaled(model):
     )
 
 
-def without_keys(*arguments, **options):
+def without_keys(*arguments):
     """Leave out the gradient of the keys: w_k never learns, nor what keys are made of by them."""
-    d_query, d_key, d_value, d_layer = gradients.multi_head_backward(*arguments, **options)
+    d_query, d_key, d_value, d_layer = Parts().attention_backward(*arguments)
     d_layer = dataclasses.replace(d_layer, w_k=0 * d_layer.w_k, b_k=0 * d_layer.b_k)
     return d_query, 0 * d_key, d_value, d_layer
+
+
+def memory_by_values_only(d_output, layer, query, memory, *rest):
+    """Leave out what reaches the memory through the keys."""
+    d_query, d_key, *others = Parts().attention_backward(d_output, layer, query, memory, *rest)
+    return d_query, d_key if memory is query else 0 * d_key, *others
+
+
+def without_dot_product(d_output, layer, query, memory, mask, weights):
+    """Leave out what softmax's gradient takes off each row: its weighted mean."""
+    queries, keys, values = layer.queries(query), layer.keys(memory), layer.values(memory)
+    merged = merge_heads(weights @ values)
+    d_merged, d_w_o, d_b_o = linear_backward(d_output, merged, layer.w_o, layer.b_o)
+    d_heads = split_heads(d_merged, layer.num_heads)  # (batch, num_heads, len_q, head_dim)
+    d_scores = (d_heads @ values.mT) * weights
+    scale = 1 / math.sqrt(queries.shape[-1])
+    of = {
+        "q": (scale * (d_scores @ keys), query),
+        "k": (scale * (d_scores.mT @ queries), memory),
+        "v": (weights.mT @ d_heads, memory),
+    }
+    d_inputs, d_layer = [], {"w_o": d_w_o, "b_o": d_b_o}
+    for letter, (d_projected, x) in of.items():
+        weight, bias = getattr(layer, f"w_{letter}"), getattr(layer, f"b_{letter}")
+        d_x, d_w, d_b = linear_backward(merge_heads(d_projected), x, weight, bias)
+        d_inputs.append(d_x)
+        d_layer |= {f"w_{letter}": d_w, f"b_{letter}": d_b}
+    return *d_inputs, dataclasses.replace(layer, **d_layer)
 
 
 def last_one_only(d_output, tokens, vocab_size):
@@ -113,101 +148,76 @@ def last_one_only(d_output, tokens, vocab_size):
 
 
 def not_divided(logits, targets):
-    loss, d_logits = gradients.cross_entropy(logits, targets)
+    loss, d_logits = cross_entropy(logits, targets)
     return loss, d_logits * np.size(targets)
 
 
-@contextmanager
-def without_dot_product():
-    """Leave out, meanwhile, what softmax's gradient takes off each row: its weighted mean."""
-    whole = gradients._through_attention
+class Descent(Adam):
+    """Plain gradient descent, which remembers nothing."""
 
-    def without(d_output, query, key, value, weights, mean, mask, scale):
-        return whole(d_output, query, key, value, weights, 0 * mean, mask, scale)
-
-    gradients._through_attention = without
-    try:
-        yield
-    finally:
-        gradients._through_attention = whole
+    def step(self, parameters, gradient, rate):
+        return map_arrays(lambda p, g: p - rate * g, parameters, gradient), self
 
 
-# Of each: lines replaced; names of the module replaced; what Training gets.
+NO_NORMS = {
+    "norm": lambda x, gain: x,
+    "norm_backward": lambda d_output, x, gain: (d_output, 0 * gain),
+}
+NO_POSITIONS = {"source_positions": no_positions, "target_positions": no_positions}
 VARIANTS = {
-    "whole": ([], {}, {}),
-    "no_source_positions": (NO_SOURCE_POSITIONS, {}, {}),
-    "no_target_positions": (NO_TARGET_POSITIONS, {}, {}),
-    "no_positions": (NO_SOURCE_POSITIONS + NO_TARGET_POSITIONS, {}, {}),
-    "no_causal_mask": (
-        [
-            ("causal_mask(target.shape[-1])", "np.ones((target.shape[-1],) * 2, bool)"),
-            ("causal_mask(target_in.shape[-1])", "np.ones((target_in.shape[-1],) * 2, bool)"),
-        ],
-        {},
-        {},
-    ),
-    "no_scale": (NO_SCALE, {"unscaled": unscaled}, {}),
-    "one_head": ([("num_heads: int = 4", "num_heads: int = 1")], {}, {}),
-    "no_cross_attention": (NO_CROSS_ATTENTION, {}, {}),
-    "no_feed_forward": (NO_FEED_FORWARD, {}, {}),
-    "no_residuals": (NO_RESIDUALS, {}, {}),
-    "no_norms": (
-        [],
-        {
-            "rms_norm": lambda x, gain: x,
-            "rms_norm_backward": lambda d_output, x, gain: (d_output, 0 * gain),
-        },
-        {},
-    ),
-    "no_warmup": ([], {}, {"warmup": 0}),
-    **{f"adam_{rate}": ([], {}, {"peak": rate}) for rate in (0.002, 0.02)},
-    "no_warmup_0.02": ([], {}, {"warmup": 0, "peak": 0.02}),
-    **{f"descent_{rate}": (PLAIN_DESCENT, {}, {"peak": rate}) for rate in (0.1, 0.3, 1.0, 3.0)},
-    "keys_without_gradient": ([], {"multi_head_backward": without_keys}, {}),
-    "memory_by_values_only": ([("d_memory = d_key + d_value", "d_memory = d_value")], {}, {}),
-    "softmax_without_dot_product": ([], {}, {}),
-    "repeated_characters_lost": ([], {"embedding_backward": last_one_only}, {}),
-    "not_divided": ([], {"cross_entropy": not_divided}, {}),
-    "not_divided_descent_0.3": (
-        PLAIN_DESCENT,
-        {"cross_entropy": not_divided},
-        {"peak": 0.3},
+    "whole": Variant(),
+    "no_source_positions": Variant({"source_positions": no_positions}),
+    "no_target_positions": Variant({"target_positions": no_positions}),
+    "no_positions": Variant(NO_POSITIONS),
+    "no_causal_mask": Variant({"past": all_visible}),
+    "no_scale": Variant(seen_as=unscaled),
+    "one_head": Variant(init={"num_heads": 1}),
+    "no_cross_attention": Variant(seen_as=without_cross_attention),
+    "no_feed_forward": Variant(seen_as=without_feed_forward),
+    "no_residuals": Variant({"add": the_part_alone}),
+    "no_norms": Variant(NO_NORMS),
+    "no_warmup": Variant(training={"warmup": 0}),
+    **{f"adam_{rate}": Variant(training={"peak": rate}) for rate in (0.002, 0.02)},
+    "no_warmup_0.02": Variant(training={"warmup": 0, "peak": 0.02}),
+    **{
+        f"descent_{rate}": Variant(training={"peak": rate}, descends=True)
+        for rate in (0.1, 0.3, 1.0, 3.0)
+    },
+    "keys_without_gradient": Variant({"attention_backward": without_keys}),
+    "memory_by_values_only": Variant({"attention_backward": memory_by_values_only}),
+    "softmax_without_dot_product": Variant({"attention_backward": without_dot_product}),
+    "repeated_characters_lost": Variant({"embedding_backward": last_one_only}),
+    "not_divided": Variant({"cross_entropy": not_divided}),
+    "not_divided_descent_0.3": Variant(
+        {"cross_entropy": not_divided}, training={"peak": 0.3}, descends=True
     ),
 }
 
 BRACKETS = {"descent_0.1", "descent_3.0", "adam_0.002", "not_divided_descent_0.3"}
 
 
-def variant(name):
-    """Return the module `attnbook.translator` as the variant has it."""
-    replaced, others, _ = VARIANTS[name]
-    source = Path(translator.__file__).read_text(encoding="utf-8")
-    for line, instead in replaced:
-        if source.count(line) != 1:
-            sys.exit(f"{name}: {line!r} must stand once in attnbook/translator.py")
-        source = source.replace(line, instead)
-    module = types.ModuleType(f"translator_{name}")
-    sys.modules[module.__name__] = module  # where dataclasses look their annotations up
-    exec(compile(source, name, "exec"), module.__dict__)
-    module.__dict__.update(others)
-    return module
-
-
 def begin(name, seed):
-    """Return the variant's module and its run, before the first step."""
-    module = variant(name)
-    return module, module.Training(seed=seed, **VARIANTS[name][2])
+    """Return the variant's run, before the first step."""
+    variant = VARIANTS[name]
+    run = Training(seed=seed, **variant.training)
+    model = Translator.init(np.random.default_rng(seed), **variant.init)
+    run.model = dataclasses.replace(model, parts=Parts(**variant.parts))
+    run.adam = (Descent if variant.descends else Adam).start(run.model)
+    if seen_as := variant.seen_as:
+
+        def loss_and_gradient(model, source, target):
+            loss, gradient = translator.loss_and_gradient(seen_as(model), source, target)
+            return loss, seen_as(gradient)
+
+        run.loss_and_gradient = loss_and_gradient
+    return run
 
 
-def steps(name, module, run):
+def steps(run):
     """Make the steps of a run, and give its number of steps after each."""
-    is_wrong = name == "softmax_without_dot_product"
-    with (
-        without_dot_product() if is_wrong else nullcontext(),
-        np.errstate(all="ignore"),
-    ):  # some variants overflow: that is their result
+    with np.errstate(all="ignore"):  # some variants overflow: that is their result
         while len(run.losses) < run.steps:
-            module.train_step(run)
+            train_step(run)
             yield len(run.losses)
 
 
@@ -217,17 +227,17 @@ TEST = unseen_examples()
 SOURCE, TARGET = encode(*[e.written for e in TEST]), encode(*[e.iso for e in TEST])
 
 
-def by_position(module, model):
+def by_position(model):
     """Return the loss of each character of the unseen dates, given the right ones before it."""
-    logits = model.logits(SOURCE, module.after_start(TARGET))
+    logits = model.logits(SOURCE, after_start(TARGET))
     logits = logits - logits.max(axis=-1, keepdims=True)
     at_target = np.take_along_axis(logits, TARGET[..., None], axis=-1)[..., 0]
     return np.log(np.exp(logits).sum(axis=-1)) - at_target, logits.argmax(axis=-1)
 
 
-def judged(module, model):
+def judged(model):
     """Measure a trained model on the unseen dates."""
-    losses, forced = by_position(module, model)
+    losses, forced = by_position(model)
     written = model.greedy(SOURCE)
     return {
         "loss": float(losses.mean()),
@@ -243,20 +253,21 @@ def judged(module, model):
 
 def train(name, seed):
     """Train, judge and save one run."""
-    module, run = begin(name, seed)
+    run = begin(name, seed)
     snapshots, weights = [], {}
     whole = name == "whole" and seed == 0
     if whole:
-        snapshots.append(snapshot(module, run.model))
-        weights[0] = shown(module, run.model)
-    for step in steps(name, module, run):
+        snapshots.append(snapshot(run.model))
+        weights[0] = shown(run.model)
+    for step in steps(run):
         if whole and step % EVERY == 0:
-            snapshots.append(snapshot(module, run.model))
+            snapshots.append(snapshot(run.model))
         if whole and step in SHOWN_AT:
-            weights[step] = shown(module, run.model)
-    model = unscaled(run.model) if name == "no_scale" else run.model
+            weights[step] = shown(run.model)
+    seen_as = VARIANTS[name].seen_as
+    model = seen_as(run.model) if seen_as else run.model
     with np.errstate(all="ignore"):
-        found = {"seed": seed, **judged(module, model)}
+        found = {"seed": seed, **judged(model)}
     found["train_loss"] = float(np.mean(run.losses[-50:]))
     found["curve"] = [float(loss) for loss in np.reshape(run.losses, (-1, EVERY)).mean(axis=1)]
     found["first"] = run.losses[:FIRST]
@@ -273,10 +284,10 @@ def train(name, seed):
     )
 
 
-def snapshot(module, model):
+def snapshot(model):
     """Return the loss of each character, and each head's share of weight on each field."""
-    losses, _ = by_position(module, model)
-    weights = model.trace(SOURCE, module.after_start(TARGET)).cross_weights
+    losses, _ = by_position(model)
+    weights = model.trace(SOURCE, after_start(TARGET)).cross_weights
     return {"losses": losses.mean(axis=0).tolist(), "shares": shares(weights).tolist()}
 
 
@@ -290,9 +301,9 @@ def shares(weights):
     return np.stack([found[:, :, part].mean(axis=(0, 2)) for part in digits], axis=1)
 
 
-def shown(module, model):
+def shown(model):
     source, target = encode(SHOWN), encode("1998-03-13")
-    return model.trace(source, module.after_start(target)).cross_weights[0].tolist()
+    return model.trace(source, after_start(target)).cross_weights[0].tolist()
 
 
 # --- What is shipped -------------------------------------------------------------------------

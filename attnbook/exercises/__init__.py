@@ -53,10 +53,10 @@ def check(name: str, answer: Function) -> None:
 @functools.cache
 def _all_exercises() -> dict[str, Exercise]:
     """Return the exercises by name; each chapter has a module of them, `chNN_name`."""
-    modules = sorted(found.name for found in pkgutil.iter_modules(__path__))
+    modules = sorted(module.name for module in pkgutil.iter_modules(__path__))
     chapters = [
         importlib.import_module(f"{__name__}.{name}")
         for name in modules
         if re.match(r"ch\d\d_", name)
     ]
-    return {name: found for chapter in chapters for name, found in chapter.EXERCISES.items()}
+    return {name: exercise for chapter in chapters for name, exercise in chapter.EXERCISES.items()}

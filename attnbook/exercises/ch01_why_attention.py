@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from attnbook.exercises.exercise import Array, Cases, Exercise, Function, Inputs, with_hints
-from attnbook.exercises.mistakes import (
+from attnbook.exercises.stages import (
     SOFTMAX,
     but,
     coarse,

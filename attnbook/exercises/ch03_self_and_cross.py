@@ -9,7 +9,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from attnbook.exercises.exercise import Array, Cases, Exercise, Function, Inputs, with_hints
-from attnbook.exercises.mistakes import (
+from attnbook.exercises.stages import (
     ATTEND,
     apart,
     but,

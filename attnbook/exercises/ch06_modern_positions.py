@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from attnbook.exercises.exercise import Array, Cases, Exercise, Function, with_hints
-from attnbook.exercises.mistakes import (
+from attnbook.exercises.stages import (
     FREQUENCIES,
     each,
     frequencies,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from attnbook.exercises.exercise import Array, Cases, Exercise, Function, with_hints
-from attnbook.exercises.mistakes import (
+from attnbook.exercises.stages import (
     STAGES,
     each,
     hard_far,
@@ -215,8 +215,8 @@ def _merge_cases(rng: np.random.Generator) -> Cases:
     def inputs(*shape: int, up: float = 0, other_up: float = 0) -> Any:
         outputs = rng.standard_normal((2, *shape))
         totals = rng.standard_normal((2, *shape[:-1])) + 2
-        given = outputs[0], totals[0] + up, outputs[1], totals[1] + other_up
-        return dict(zip(names, given, strict=True))
+        values = outputs[0], totals[0] + up, outputs[1], totals[1] + other_up
+        return dict(zip(names, values, strict=True))
 
     yield inputs(5, 5, 5), "shares"
     yield inputs(2, 7, 3, other_up=1), "shares"

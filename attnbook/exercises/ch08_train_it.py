@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from attnbook.exercises.exercise import Array, Cases, Exercise, Function, with_hints
-from attnbook.exercises.mistakes import (
+from attnbook.exercises.stages import (
     MASK,
     SOFTMAX,
     but,
@@ -101,11 +101,11 @@ _SOFTMAX_BACKWARD = Exercise(
 
 def _attention_inputs(rng: np.random.Generator, up: float, *shapes: tuple[int, ...]) -> Any:
     """Draw d_output, query, key and value; ``up`` is added to all scores."""
-    given = [rng.standard_normal(shape) for shape in shapes]
-    _, query, key, _ = given
+    arrays = [rng.standard_normal(shape) for shape in shapes]
+    _, query, key, _ = arrays
     if up:
         query[..., 0], key[..., 0] = 50, up * np.sqrt(query.shape[-1]) / 50
-    return dict(zip(("d_output", "query", "key", "value"), given, strict=True))
+    return dict(zip(("d_output", "query", "key", "value"), arrays, strict=True))
 
 
 def _query_cases(rng: np.random.Generator) -> Cases:
@@ -495,9 +495,9 @@ def _adam_cases(rng: np.random.Generator) -> Cases:
     def inputs(*shape: int, step: int = 3, rate: float = 0.5, size: float = 1) -> Any:
         parameter, gradient, m = rng.standard_normal((3, *shape))
         v = size**2 * rng.uniform(0.5, 2, shape)
-        given = parameter, size * gradient, 0.5 * size * m, v, step, rate
+        values = parameter, size * gradient, 0.5 * size * m, v, step, rate
         names = "parameter", "gradient", "m", "v", "step", "rate"
-        return dict(zip(names, given, strict=True))
+        return dict(zip(names, values, strict=True))
 
     yield inputs(5, 3), "each_line"
     yield inputs(7, 2, step=11, rate=0.25), "each_line"

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from attnbook.exercises.exercise import Cases, Exercise, Function, with_hints
-from attnbook.exercises.mistakes import each, projection, taking
+from attnbook.exercises.stages import each, projection, taking
 from attnbook.functional import softmax
 
 # RMSNorm
@@ -213,8 +213,8 @@ def _joined(parts: _Parts, at: int) -> _Parts:
 
 def _lowest(parts: _Parts, ranks: _Ranks) -> int | None:
     """Return where the pair of the lowest rank is, the first of several."""
-    found = [(ranks[pair], at) for at, pair in enumerate(_pairs(parts)) if pair in ranks]
-    return min(found)[1] if found else None
+    ranked = [(ranks[pair], at) for at, pair in enumerate(_pairs(parts)) if pair in ranks]
+    return min(ranked)[1] if ranked else None
 
 
 def _merge(where: Function = _lowest, join: Function = _joined, rounds: float = np.inf) -> Function:
@@ -264,8 +264,8 @@ def _merge_cases(rng: np.random.Generator) -> Cases:
 
 
 def _rank_of_lowest(parts: _Parts, ranks: _Ranks, least: int) -> int | None:
-    found = [(ranks[p], at) for at, p in enumerate(_pairs(parts)) if ranks.get(p, -1) >= least]
-    return min(found)[1] if found else None
+    ranked = [(ranks[p], at) for at, p in enumerate(_pairs(parts)) if ranks.get(p, -1) >= least]
+    return min(ranked)[1] if ranked else None
 
 
 def _first(parts: _Parts, ranks: _Ranks) -> int | None:
@@ -273,8 +273,8 @@ def _first(parts: _Parts, ranks: _Ranks) -> int | None:
 
 
 def _highest(parts: _Parts, ranks: _Ranks) -> int | None:
-    found = [(-ranks[pair], at) for at, pair in enumerate(_pairs(parts)) if pair in ranks]
-    return min(found)[1] if found else None
+    ranked = [(-ranks[pair], at) for at, pair in enumerate(_pairs(parts)) if pair in ranks]
+    return min(ranked)[1] if ranked else None
 
 
 def _by_order(parts: _Parts, ranks: _Ranks) -> int | None:
@@ -282,8 +282,8 @@ def _by_order(parts: _Parts, ranks: _Ranks) -> int | None:
 
 
 def _rightmost(parts: _Parts, ranks: _Ranks) -> int | None:
-    found = [(ranks[pair], -at) for at, pair in enumerate(_pairs(parts)) if pair in ranks]
-    return -min(found)[1] if found else None
+    ranked = [(ranks[pair], -at) for at, pair in enumerate(_pairs(parts)) if pair in ranks]
+    return -min(ranked)[1] if ranked else None
 
 
 def _most_frequent(parts: _Parts, ranks: _Ranks) -> int | None:
@@ -310,10 +310,10 @@ def _overlapping(parts: _Parts, ranks: _Ranks) -> _Parts:
     parts = list(parts)
     while (at := _lowest(parts, ranks)) is not None:
         pair, merged, taken = (parts[at], parts[at + 1]), [], False
-        for here, part in enumerate(parts):
-            found = (part, *parts[here + 1 : here + 2]) == pair
-            merged += ["".join(pair)] if found else [] if taken else [part]
-            taken = found
+        for index, part in enumerate(parts):
+            is_pair = (part, *parts[index + 1 : index + 2]) == pair
+            merged += ["".join(pair)] if is_pair else [] if taken else [part]
+            taken = is_pair
         parts = merged
     return parts
 
@@ -376,8 +376,8 @@ def _top_p_cases(rng: np.random.Generator) -> Cases:
     sure[:] = 0.3 * sure + 0.7 * (sure == sure.max(axis=-1, keepdims=True))
     yield first, "fewest"
     yield inputs(3, 7, p=0.83), "fewest"
-    given = np.array([[0.125, 0.5, 0.125, 0.25], [0.0625, 0.1875, 0.25, 0.5]])
-    yield {"probabilities": given, "p": 0.75}, "just_reached"
+    probabilities = np.array([[0.125, 0.5, 0.125, 0.25], [0.0625, 0.1875, 0.25, 0.5]])
+    yield {"probabilities": probabilities, "p": 0.75}, "just_reached"
     equal = np.array([[0.25, 0.25, 0.25, 0.25], [0.125, 0.5, 0.1875, 0.1875]])
     yield {"probabilities": equal, "p": 0.5}, "equal_ones"
     yield {"probabilities": equal[:, ::-1].copy(), "p": 0.6}, "equal_ones"
@@ -401,9 +401,9 @@ def _before(x: Any, order: Function = _order) -> Any:
     """Return for each token the probability of all that come before it in an order."""
     places = order(x)
     ordered = np.take_along_axis(x, places, axis=-1)
-    found = np.empty(x.shape)
-    np.put_along_axis(found, places, ordered.cumsum(axis=-1) - ordered, axis=-1)
-    return found
+    sums = np.empty(x.shape)
+    np.put_along_axis(sums, places, ordered.cumsum(axis=-1) - ordered, axis=-1)
+    return sums
 
 
 def _sum(x: Any) -> Any:

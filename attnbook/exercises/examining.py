@@ -46,14 +46,14 @@ def _problem(
 
     ``passed`` holds the arguments on which the answer was right.
     """
-    given = copy.deepcopy(arguments)
+    copied = copy.deepcopy(arguments)
     alike = functools.partial(same, exact_zeros=exercise.rows_sum_to_one)
     with np.errstate(all="ignore"):
         try:
-            result = exercise.play(answer, *given.values())
+            result = exercise.play(answer, *copied.values())
         except Exception as error:
             return describe_error(exercise, answer, arguments, error, hint)
-        for argument, now in given.items():
+        for argument, now in copied.items():
             before = arguments[argument]  # a function's copy is itself
             if now is not before and not _alike(now, before):
                 return tell(exercise, "in_place", argument=argument)
@@ -101,11 +101,8 @@ def _explains(
             alike(_run(exercise, wrong, earlier), _run(exercise, exercise.reference, earlier))
             for earlier in passed
         )
-    except (
-        ValueError,
-        IndexError,
-    ):  # the mistake does not fit these shapes: it would have raised an error
-        return False
+    except (ValueError, IndexError):
+        return False  # it does not fit these shapes: it would have raised an error
 
 
 def _run(exercise: Exercise, function: Function, arguments: Inputs) -> Any:

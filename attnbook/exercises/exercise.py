@@ -42,10 +42,12 @@ def read_hints(path: Path) -> dict[str, dict[str, str]]:
     try:
         catalogue.read_string(path.read_text(encoding="utf-8"), path.name)
     except configparser.DuplicateOptionError as error:
-        told = f"the id {error.option!r} is used twice in [{error.section}], rename one of the two"
-        raise ValueError(f"{path.name}, line {error.lineno}: {told}") from None
+        problem = (
+            f"the id {error.option!r} is used twice in [{error.section}], rename one of the two"
+        )
+        raise ValueError(f"{path.name}, line {error.lineno}: {problem}") from None
     sections = ((name, catalogue.items(name)) for name in catalogue.sections())
-    return {name: {id_: " ".join(hint.split()) for id_, hint in found} for name, found in sections}
+    return {name: {id_: " ".join(hint.split()) for id_, hint in hints} for name, hints in sections}
 
 
 COMMON = read_hints(Path(__file__).with_name("common.ini"))["common"]
@@ -101,9 +103,9 @@ def with_hints(module: str, exercises: dict[str, Kind]) -> dict[str, Kind]:
     catalogue = read_hints(path)
     if unknown := set(catalogue) - set(exercises):
         raise ValueError(f"{path.name}: no exercise is called {', '.join(sorted(unknown))}")
-    found = {name: replace(e, hints=catalogue.get(name, {})) for name, e in exercises.items()}
-    for name, exercise in found.items():
+    hinted = {name: replace(e, hints=catalogue.get(name, {})) for name, e in exercises.items()}
+    for name, exercise in hinted.items():
         for id_ in (*exercise.mistakes, *exercise.clues.values(), exercise.leading):
             if id_ not in exercise.hints and id_ not in COMMON:
                 raise ValueError(f"{path.name}: write a hint for {id_!r} into [{name}]")
-    return found
+    return hinted

@@ -39,8 +39,8 @@ def tell(exercise: Exercise, symptom: str, *more: str, **fields: Any) -> Told:
 def to_arrays(result: Any, count: int) -> tuple[Array, ...] | None:
     """Return the result as a tuple of float arrays, or None if it is not numbers."""
     arrays = [_to_array(part) for part in _parts(result, count)]
-    found = tuple(array for array in arrays if array is not None)
-    return found if len(found) == len(arrays) else None
+    present = tuple(array for array in arrays if array is not None)
+    return present if len(present) == len(arrays) else None
 
 
 def _parts(result: Any, count: int) -> Any:
@@ -83,8 +83,8 @@ def describe_error(
     exercise: Exercise, answer: Function, arguments: Inputs, error: Exception, hint: str
 ) -> Told:
     """Say what an answer raised, and what may have caused it."""
-    said = ": ".join(filter(None, [type(error).__name__, str(error).rstrip(". ")]))
-    about = {"call": exercise.call, "error": said}
+    message = ": ".join(filter(None, [type(error).__name__, str(error).rstrip(". ")]))
+    about = {"call": exercise.call, "error": message}
     if isinstance(error, NotImplementedError):
         return tell(exercise, "not_written", **about)
     if isinstance(error, TypeError) and not _takes(answer, arguments):
@@ -137,8 +137,8 @@ def describe(
         odd = g[~np.isfinite(g) & (g != e)]
         if odd.size:
             return tell(exercise, "not_finite", hint, name=name, number=odd[0])
-    if exercise.rows_sum_to_one and (told := _weights_problem(exercise, got, expected, hint)):
-        return told
+    if exercise.rows_sum_to_one and (problem := _weights_problem(exercise, got, expected, hint)):
+        return problem
     return _difference(exercise, got, expected, hint)
 
 

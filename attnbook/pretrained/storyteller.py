@@ -1,8 +1,9 @@
-"""The storyteller: a decoder trained by this project on the stories of ``attnbook.small_world``.
+"""The storyteller: a decoder trained by this project on stories of a small world.
 
-It has 4 layers, 4 query heads on 2 heads of keys and values, d_model 64 and a vocabulary of 60
-words; rotary positions. Its three twins have other positions and the same numbers of everything
-else: parameters at the start, stories, steps. All were trained on up to 128 tokens.
+``attnbook.toys.small_world`` tells them. It has 4 layers, 4 query heads on 2 heads of keys and
+values, d_model 64 and a vocabulary of 60 words; rotary positions. Its three twins have other
+positions and the same numbers of everything else: parameters at the start, stories, steps. All
+were trained on up to 128 tokens.
 """
 
 from __future__ import annotations
@@ -16,10 +17,17 @@ from numpy.typing import NDArray
 
 from attnbook.decoder import Decoder, DecoderLayer
 from attnbook.layers import MultiHeadAttention
+from attnbook.positional import Alibi, Rotary, Sinusoidal
 from attnbook.pretrained._data import arrays, facts
-from attnbook.small_world import WORDS
+from attnbook.toys.small_world import WORDS
 
 Scheme = Literal["rotary", "sinusoidal", "alibi", "none"]
+SCHEMES: dict[str, Rotary | Sinusoidal | Alibi | None] = {
+    "rotary": Rotary(),
+    "sinusoidal": Sinusoidal(),
+    "alibi": Alibi(),
+    "none": None,
+}
 
 
 @dataclass(frozen=True)
@@ -49,7 +57,7 @@ class WordTokenizer:
         return " ".join(self.words[number] for number in ids)
 
 
-class StorytellerRecord(NamedTuple):
+class Record(NamedTuple):
     """How a storyteller was trained, and what it does with stories four times as long.
 
     ``steps`` (n,); ``loss``, ``right`` (n,): nats a word, and share of the answers right, on 100
@@ -66,25 +74,8 @@ class StorytellerRecord(NamedTuple):
     long_right: NDArray[np.float64]
 
 
-def storyteller() -> Decoder:
-    """Return the storyteller, with its vocabulary as ``tokenizer``.
-
-    Returns
-    -------
-    Decoder, in float32
-
-    Examples
-    --------
-    >>> model = storyteller()
-    >>> story = model.tokenizer.encode("<start> the kite is with Ann . who has the kite ?")
-    >>> model.tokenizer.decode(model.generate(story, 2)[-2:])
-    'Ann .'
-    """
-    return storyteller_twin("rotary")
-
-
-def storyteller_twin(positions: Scheme) -> Decoder:
-    """Return the storyteller that was trained with other positions.
+def load(positions: Scheme = "rotary") -> Decoder:
+    """Return the storyteller, or a twin with other positions; its vocabulary is ``tokenizer``.
 
     Parameters
     ----------
@@ -101,8 +92,10 @@ def storyteller_twin(positions: Scheme) -> Decoder:
 
     Examples
     --------
-    >>> storyteller_twin("alibi").positions
-    'alibi'
+    >>> model = load()
+    >>> story = model.tokenizer.encode("<start> the kite is with Ann . who has the kite ?")
+    >>> model.tokenizer.decode(model.generate(story, 2)[-2:])
+    'Ann .'
     """
     _check(positions)
     own = _parameters("storyteller" if positions == "rotary" else f"storyteller_{positions}")
@@ -120,21 +113,21 @@ def storyteller_twin(positions: Scheme) -> Decoder:
         embedding=own["embedding"],
         layers=tuple(layers),
         final_norm=own["final_norm"],
-        positions=positions,
+        positions=SCHEMES[positions],
         tokenizer=WordTokenizer(WORDS),
     )
 
 
-def storyteller_record(positions: Scheme = "rotary") -> StorytellerRecord:
+def record(positions: Scheme = "rotary") -> Record:
     """Return what was recorded while a storyteller was trained, and after.
 
     Parameters
     ----------
-    positions : as for ``storyteller_twin``
+    positions : as for ``load``
 
     Returns
     -------
-    StorytellerRecord
+    Record
 
     Raises
     ------
@@ -143,12 +136,12 @@ def storyteller_record(positions: Scheme = "rotary") -> StorytellerRecord:
 
     Examples
     --------
-    >>> storyteller_record().steps[:3]
+    >>> record().steps[:3]
     array([ 50, 100, 150])
     """
     _check(positions)
     recorded = facts("storyteller")["records"][positions]
-    return StorytellerRecord(*(np.array(recorded[name]) for name in StorytellerRecord._fields))
+    return Record(*(np.array(recorded[name]) for name in Record._fields))
 
 
 def _check(positions: str) -> None:

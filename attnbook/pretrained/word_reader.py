@@ -66,15 +66,15 @@ class WordReader:
     def decode(self, states: NDArray[np.float64]) -> tuple[tuple[str, ...], ...]:
         """Return what the decoder says from each state, (n, 256): its best phoneme at each step."""
         start, end = len(self.phonemes), len(self.phonemes) + 1
-        said = np.full((len(states), 1), start)
+        spoken = np.full((len(states), 1), start)
         h = states
         for _ in range(_MAX_PHONEMES):
-            h = self.decoder.step(said[:, -1], h)
+            h = self.decoder.step(spoken[:, -1], h)
             best = (h @ self.w_out + self.b_out).argmax(axis=-1)
-            best[said[:, -1] == end] = end  # who has ended says nothing more
-            said = np.column_stack([said, best])
+            best[spoken[:, -1] == end] = end  # who has ended says nothing more
+            spoken = np.column_stack([spoken, best])
         return tuple(
-            tuple(self.phonemes[i] for i in row if i != end) for row in said[:, 1:].tolist()
+            tuple(self.phonemes[i] for i in row if i != end) for row in spoken[:, 1:].tolist()
         )
 
     def __call__(self, word: str) -> tuple[str, ...]:
@@ -87,7 +87,7 @@ class ByLength(NamedTuple):
 
     ``words`` there are, ``as_published`` of them are read exactly right by the model before it was
     put into 8 bits, ``right`` by this one. ``pairs`` are words that are spelt and sound like two
-    others in a row, stress aside, as in ``g2p_joined``: of ``both_right`` the two are read
+    others in a row, stress aside, as in ``joined``: of ``both_right`` the two are read
     rightly, one by one, of ``joined_right`` the whole word is.
     """
 
@@ -100,7 +100,7 @@ class ByLength(NamedTuple):
     joined_right: NDArray[np.int64]
 
 
-def g2p() -> WordReader:
+def load() -> WordReader:
     """Return the trained reader, from letters to the phonemes of the CMU dictionary.
 
     Returns
@@ -109,7 +109,7 @@ def g2p() -> WordReader:
 
     Examples
     --------
-    >>> g2p()("basketball")
+    >>> load()("basketball")
     ('B', 'AE1', 'S', 'K', 'AH0', 'T', 'B', 'AO2', 'L')
     """
     stored = {name: array.astype(np.float64) for name, array in arrays("g2p").items()}
@@ -125,7 +125,7 @@ def g2p() -> WordReader:
     return WordReader(phonemes, encoder, decoder, stored["w_out"], stored["b_out"])
 
 
-def g2p_sample() -> tuple[str, ...]:
+def sample() -> tuple[str, ...]:
     """List words of 3, 5, … 17 letters that were drawn from the dictionary, 200 of each if it has.
 
     Returns
@@ -134,13 +134,13 @@ def g2p_sample() -> tuple[str, ...]:
 
     Examples
     --------
-    >>> [len(word) for word in g2p_sample()].count(17)  # all there are
+    >>> [len(word) for word in sample()].count(17)  # all there are
     66
     """
     return tuple(facts("g2p")["sample"])
 
 
-def g2p_joined() -> tuple[tuple[str, str], ...]:
+def joined() -> tuple[tuple[str, str], ...]:
     """List pairs of words which, written together, are a word that sounds like the two.
 
     Returns
@@ -149,13 +149,13 @@ def g2p_joined() -> tuple[tuple[str, str], ...]:
 
     Examples
     --------
-    >>> ("basket", "ball") in g2p_joined()
+    >>> ("basket", "ball") in joined()
     True
     """
     return tuple((first, second) for first, second in facts("g2p")["joined"])
 
 
-def g2p_by_length() -> ByLength:
+def by_length() -> ByLength:
     """Return what was counted once, over 117,000 words of 3 to 17 letters.
 
     Returns
@@ -164,7 +164,7 @@ def g2p_by_length() -> ByLength:
 
     Examples
     --------
-    >>> counts = g2p_by_length()
+    >>> counts = by_length()
     >>> counts.length[0], counts.words[0], counts.right[0]
     (np.int64(3), np.int64(1578), np.int64(1242))
     """
@@ -172,8 +172,8 @@ def g2p_by_length() -> ByLength:
     return ByLength(*(np.array(counts[name], dtype=np.int64) for name in ByLength._fields))
 
 
-def g2p_pronunciations(word: str) -> tuple[tuple[str, ...], ...]:
-    """Return how a word of ``g2p_sample`` or ``g2p_joined`` sounds, by the CMU dictionary.
+def pronunciations(word: str) -> tuple[tuple[str, ...], ...]:
+    """Return how a word of ``sample`` or ``joined`` sounds, by the CMU dictionary.
 
     Parameters
     ----------
@@ -190,10 +190,10 @@ def g2p_pronunciations(word: str) -> tuple[tuple[str, ...], ...]:
 
     Examples
     --------
-    >>> g2p_pronunciations("ball")
+    >>> pronunciations("ball")
     (('B', 'AO1', 'L'),)
     """
     known = facts("g2p")["pronunciations"]
     if word not in known:
         raise ValueError(f"word must be one of those shipped, got {word!r}")
-    return tuple(tuple(each.split()) for each in known[word])
+    return tuple(tuple(sounds.split()) for sounds in known[word])

@@ -29,8 +29,8 @@ class FoldEvidence(SphinxPostTransform):
     builders = ("html",)
 
     def run(self, **_):
-        found = list(self.document.findall(folds))
-        for parent in {id(cell.parent): cell.parent for cell in found}.values():
+        code_cells = list(self.document.findall(folds))
+        for parent in {id(cell.parent): cell.parent for cell in code_cells}.values():
             parent.children = [
                 child
                 for folded, run in groupby(parent.children, folds)
@@ -46,8 +46,8 @@ def fold_run(cells):
         comment, *code = source.splitlines()
         if has_tag(cell, "evidence"):
             if not comment.startswith("# ") or not code:
-                told = "begin a cell of evidence with a comment that says what it shows"
-                LOG.warning("%s: %s", comment, told, location=cell)
+                advice = "begin a cell of evidence with a comment that says what it shows"
+                LOG.warning("%s: %s", comment, advice, location=cell)
             shown.append(comment.removeprefix("# "))
         lines += sum(
             map(bool, map(str.strip, code if has_tag(cell, "evidence") else [comment, *code]))

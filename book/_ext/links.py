@@ -61,8 +61,8 @@ class LinkNumbers(SphinxPostTransform):
         here, domain, once = self.env.docname, self.env.get_domain("std"), ReadOnce(self.env)
         for node in list(self.document.findall(addnodes.pending_xref)):
             if node["reftype"] == "numref":
-                asked = self.app.builder, "numref", node["reftarget"], node, node[0].deepcopy()
-                if link := domain.resolve_xref(once, here, *asked):
+                arguments = self.app.builder, "numref", node["reftarget"], node, node[0].deepcopy()
+                if link := domain.resolve_xref(once, here, *arguments):
                     node.replace_self(link)
 
 
@@ -74,7 +74,7 @@ class LinkNames(SphinxPostTransform):
 
     def run(self, **_):
         here = self.env.docname
-        if here not in {f"book/{each.name}" for each in chapters_and_drafts()}:
+        if here not in {f"book/{chapter.name}" for chapter in chapters_and_drafts()}:
             return
         objects = self.env.get_domain("py").objects
         described = {path.rpartition(".")[2]: (path, it.docname) for path, it in objects.items()}

@@ -57,33 +57,33 @@ def depend(app, doctree):
 
 def names_of(marked):
     """Return the folders that classes of some nodes, or tags of their cell, name."""
-    classes = [each for node in marked for each in node.get("classes", ())]
-    found = [each.removeprefix("tag_") for each in classes]
-    return list(dict.fromkeys(each[5:] for each in found if each.startswith("live-")))
+    classes = [name for node in marked for name in node.get("classes", ())]
+    tags = [name.removeprefix("tag_") for name in classes]
+    return list(dict.fromkeys(name[5:] for name in tags if name.startswith("live-")))
 
 
-def wrap(figure, name, own):
+def wrap(figure, name, overrides):
     """Put what a script needs around a picture; its cell may say where it starts, and a caption."""
-    about = tomllib.loads((LIVE / name / "figure.toml").read_text(encoding="utf-8"))
+    description = tomllib.loads((LIVE / name / "figure.toml").read_text(encoding="utf-8"))
     place, stage = live_figure("", name=name), live_stage("")
     figure.replace_self(place)
     image = figure.next_node(nodes.image)
     image.replace_self(stage)
     stage += image
-    words = {"label": about["label"], **about.get("words", {})}
-    given = {"sentences": about["sentences"], "words": words}
-    inlined = json.dumps(given, ensure_ascii=False).replace("<", "\\u003c")
-    start = own.get("start", {})
+    words = {"label": description["label"], **description.get("words", {})}
+    texts = {"sentences": description["sentences"], "words": words}
+    inlined = json.dumps(texts, ensure_ascii=False).replace("<", "\\u003c")
+    start = overrides.get("start", {})
     controls = "".join(
-        control({**each, "value": start.get(each["key"], each["value"])})
-        for each in about["controls"]
+        control({**entry, "value": start.get(entry["key"], entry["value"])})
+        for entry in description["controls"]
     )
-    if "caption" in own:
+    if "caption" in overrides:
         caption = figure.next_node(nodes.caption)
         caption.insert(0, raw('<span class="live-still">'))
-        words_of_it = EMPHASIS.sub(r"<em>\1</em>", escape(own["caption"], quote=False))
+        words_of_it = EMPHASIS.sub(r"<em>\1</em>", escape(overrides["caption"], quote=False))
         caption += raw(f'</span><span class="live-caption">{words_of_it}</span>')
-    before = f'<p class="live-try">{escape(about["try"])}</p>\n'
+    before = f'<p class="live-try">{escape(description["try"])}</p>\n'
     after = (
         f'<div class="live-controls">{controls}'
         f'<button type="button" class="live-reset">{say("live_reset")}</button></div>\n'
@@ -109,14 +109,14 @@ def control(about):
             f"{escape(words)}</option>"
             for value, words in about["choices"].items()
         )
-        given = f'<select name="{about["key"]}">{options}</select>'
+        field = f'<select name="{about["key"]}">{options}</select>'
     elif isinstance(about["value"], bool):
-        given = f'<input type="checkbox" name="{about["key"]}"{" checked" * about["value"]}>'
+        field = f'<input type="checkbox" name="{about["key"]}"{" checked" * about["value"]}>'
     elif "longest" in about:
-        given = LINE.format(**about | {"value": escape(about["value"])})
+        field = LINE.format(**about | {"value": escape(about["value"])})
     else:
-        given = SLIDER.format(**about) + SHOWN.format(**about)
-    return f"<label><span>{escape(about['says'])}</span>{given}</label>"
+        field = SLIDER.format(**about) + SHOWN.format(**about)
+    return f"<label><span>{escape(about['says'])}</span>{field}</label>"
 
 
 def link(app, page, template, context, doctree):
@@ -149,9 +149,9 @@ def write_data(app, exception):
     if exception or app.builder.name != "html":
         return
     for module in LIVE.glob("*/data.py"):
-        given = json.dumps(runpy.run_path(str(module))["data"](), ensure_ascii=False)
+        inlined = json.dumps(runpy.run_path(str(module))["data"](), ensure_ascii=False)
         name = module.parent.name
-        script = f"(window.liveData ??= {{}})[{name!r}] = {given};\n"
+        script = f"(window.liveData ??= {{}})[{name!r}] = {inlined};\n"
         Path(app.outdir, "_static", f"live-{name}-data.js").write_text(script, encoding="utf-8")
 
 

@@ -30,8 +30,8 @@ class Admonition(BaseAdmonition, SphinxDirective):
         chapter = by_name(self.env.docname.rpartition("/")[2])
         self.env.note_dependency(str(chapter.room / "quiz.txt"))
         try:
-            asked = read(chapter).questions.values()
-            questions = [self.question(each, chapter.sections) for each in asked]
+            entries = read(chapter).questions.values()
+            questions = [self.question(entry, chapter.sections) for entry in entries]
         except (OSError, ValueError) as problem:
             raise self.error(str(problem)) from problem
         as_ever = {"enumtype": "arabic", "prefix": "", "suffix": "."}
@@ -47,14 +47,14 @@ class Admonition(BaseAdmonition, SphinxDirective):
         return item
 
     def choice(self, choice, sections):
-        told = say(
+        verdict = say(
             "right" if choice.right else "wrong",
             feedback=choice.feedback,
             section=f"[{sections.get(choice.section)}]({choice.section})",
         )
         (text,) = self.parse_text_to_nodes(choice.text)
         fold = quiz_choice("", quiz_pick("", "", *text.children))
-        fold += self.parse_text_to_nodes(told)
+        fold += self.parse_text_to_nodes(verdict)
         return fold
 
 

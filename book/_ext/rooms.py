@@ -9,15 +9,15 @@ from course.chapters import ROOT, chapters_and_drafts, without_comments
 from course.pages import MASKS, MEASURED, PARTS
 from course.words import say
 
-PLACE = re.compile(r"^```\{rooms\} (\w+)\n```$", re.M)
+PLACE = re.compile(r"^```\{rooms\} (\w+)(?: (\w+))?\n```$", re.M)  # a part, and which of it
 
 
 def describe(app, config):
     """Give search engines the description of each chapter; mark the drafts."""
-    every = {f"book/{each.name}": each for each in chapters_and_drafts()}
+    every = {f"book/{chapter.name}": chapter for chapter in chapters_and_drafts()}
     described = config.html_context.setdefault("descriptions", {})
-    described |= {page: each.about["description"] for page, each in every.items()}
-    if drafts := [page for page, each in every.items() if each.draft]:
+    described |= {page: chapter.about["description"] for page, chapter in every.items()}
+    if drafts := [page for page, chapter in every.items() if chapter.draft]:
         about = {"title": say("draft"), "means": say("draft_means")}
         config.html_context["drafts"] = dict.fromkeys(drafts, about)
 
@@ -35,13 +35,18 @@ def drop_comments(app, docname, source):
     source[0] = json.dumps(notebook)
 
 
+def filled(text):
+    """Return a page's text with the parts that it asks for."""
+    return PLACE.sub(lambda place: "\n".join(PARTS[place[1]](*filter(None, [place[2]]))), text)
+
+
 def fill(app, docname, source):
     """Put parts where a page asks for them; read it again when a room changes."""
     if not PLACE.search(source[0]):
         return
-    source[0] = PLACE.sub(lambda found: "\n".join(PARTS[found[1]]()), source[0])
+    source[0] = filled(source[0])
     every = chapters_and_drafts()  # a draft may have become a chapter
-    rooms = [path for each in every for path in (each.notebook, *each.room.glob("*.*"))]
+    rooms = [path for chapter in every for path in (chapter.notebook, *chapter.room.glob("*.*"))]
     checkers = (ROOT / "attnbook/exercises").glob("*.*")
     for path in [ROOT / "_toc.yml", MASKS, MEASURED, *rooms, *checkers]:
         app.env.note_dependency(str(path))

@@ -47,8 +47,8 @@ def naming(visit):
         except katex.KaTeXError as problem:
             cell, line = divmod(node.line or node.parent.line or 0, 10_000)  # MyST-NB counts so
             place = f"cell {cell - 1}, line {line - 1}" if cell else f"line {line}"
-            told = "mend the formula in %s, %r: %s"
-            LOG.warning(told, place, node.astext().strip(), problem, location=node)
+            advice = "mend the formula in %s, %r: %s"
+            LOG.warning(advice, place, node.astext().strip(), problem, location=node)
             raise nodes.SkipNode from problem
 
     return write

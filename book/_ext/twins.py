@@ -78,7 +78,7 @@ def darken(root):
             for (left, top, right, bottom), fill in filled:
                 below = fill if left <= x <= right and top <= y <= bottom else below
             if below != "none":
-                best = max(ink, best, key=lambda each: contrast(each, below))
+                best = max(ink, best, key=lambda color: contrast(color, below))
             element.set("style", f"fill: {best}; {COLOUR.sub('', style)}".rstrip("; "))
             return
         shape = paths.get(element.get(LINK, "#")[1:], element)
@@ -86,7 +86,7 @@ def darken(root):
         if is_shape and "fill:" not in style:
             style = f"fill: #000000; {style}"
         if "/QuadMesh" not in around:
-            style = COLOUR.sub(lambda found: f"{found[1]}: {swapped(found[2])}", style)
+            style = COLOUR.sub(lambda match: f"{match[1]}: {swapped(match[2])}", style)
         if style:
             element.set("style", style)
         fill = dict(COLOUR.findall(style)).get("fill")

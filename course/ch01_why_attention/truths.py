@@ -7,7 +7,8 @@ import re
 import numpy as np
 import pytest
 
-from attnbook import additive_attention, pretrained, scaled_dot_product_attention, softmax
+from attnbook import additive_attention, scaled_dot_product_attention, softmax
+from attnbook.pretrained import minilm
 from course.quiz import code, numbers
 from course.truths import Truths, pictures, printed
 
@@ -48,13 +49,13 @@ def one_matrix(question):
 def register(question):
     (pairs,) = numbers(question)
     names = rng.choice([-1.0, 1.0], size=(12000, pairs, 5))
-    values, asked = rng.standard_normal((12000, pairs)), rng.integers(pairs, size=12000)
-    each = np.arange(12000)
-    page = names.reshape(12000, -1), values, names[each, asked], np.ones((12000, 1))
-    shown, wanted = np.hstack(page), values[each, asked]
+    values, queried = rng.standard_normal((12000, pairs)), rng.integers(pairs, size=12000)
+    rows = np.arange(12000)
+    page = names.reshape(12000, -1), values, names[rows, queried], np.ones((12000, 1))
+    shown, wanted = np.hstack(page), values[rows, queried]
     read_out = np.linalg.lstsq(shown[:6000], wanted[:6000])[0]
-    said = shown[6000:] @ read_out, values[6000:].mean(axis=1)
-    for answer in said:
+    answers = shown[6000:] @ read_out, values[6000:].mean(axis=1)
+    for answer in answers:
         recall = np.corrcoef(answer, wanted[6000:])[0, 1] ** 2
         assert abs(recall - 1 / pairs) < 0.03
     return str(1 / pairs)
@@ -106,9 +107,9 @@ def all_pairs(question):
 
 @TRUTHS.question
 def reading(question):
-    sentence = pretrained.sentences()[0]
-    weights = pretrained.recorded_weights(sentence)[3, 1].astype(float)
-    it = pretrained.tokens(sentence).index("it")
+    sentence = minilm.sentences()[0]
+    weights = minilm.recorded_weights(sentence)[3, 1].astype(float)
+    it = minilm.tokens(sentence).index("it")
     assert np.isclose(weights[it].sum(), 1, atol=1e-2)
     assert abs(weights[:, it].sum() - 1) > 0.1
     return "`weights[it]`"

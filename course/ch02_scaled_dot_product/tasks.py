@@ -6,7 +6,7 @@ import numpy as np
 
 from attnbook.diagnostics import entropy
 from attnbook.exercises.exercise import Exercise, with_hints
-from attnbook.exercises.mistakes import each, taking
+from attnbook.exercises.stages import each, taking
 from attnbook.functional import softmax
 from course.grading.task import NOT_RELATIVE, Measurement, level, relative, sizes
 

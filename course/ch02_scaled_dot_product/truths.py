@@ -74,10 +74,10 @@ def which_gradient(question):
         nudges = 1e-5 * np.eye(num_keys)
         return np.stack([(loss(scores + e) - loss(scores - e)) / 2e-5 for e in nudges], axis=-1)
 
-    found = {loss: np.linalg.norm(gradient(loss), axis=-1) for loss in (of_output, cross_entropy)}
-    assert np.median(found[of_output]) < 1e-3
-    assert found[of_output].mean() > 0.01  # the feedback: the mean falls less
-    assert np.isclose(np.median(found[cross_entropy]), np.sqrt(2), rtol=0.01)
+    norms = {loss: np.linalg.norm(gradient(loss), axis=-1) for loss in (of_output, cross_entropy)}
+    assert np.median(norms[of_output]) < 1e-3
+    assert norms[of_output].mean() > 0.01  # the feedback: the mean falls less
+    assert np.isclose(np.median(norms[cross_entropy]), np.sqrt(2), rtol=0.01)
     y = np.eye(num_keys)[wanted]
     np.testing.assert_allclose(gradient(cross_entropy), softmax(scores) - y, atol=1e-6)
     return "output-only"
@@ -107,14 +107,14 @@ def other_way_round(question):
     mask = causal_mask(5)
     query, key = rng.standard_normal((2, 5, 3))
 
-    def layer(given):
+    def layer(attn_mask):
         """Return the weights of PyTorch's layer: `True` hides, and numbers are added."""
-        hidden = {"bias": given} if given.dtype == float else {"mask": ~given}
+        hidden = {"bias": attn_mask} if attn_mask.dtype == float else {"mask": ~attn_mask}
         return scaled_dot_product_attention(query, key, key, **hidden).weights
 
     wanted = scaled_dot_product_attention(query, key, key, mask).weights
     written = [re.search("`(.+?)`", choice.text)[1] for choice in question.choices]
-    right = [each for each in written if np.allclose(layer(eval(each, {"mask": mask})), wanted)]
+    right = [code for code in written if np.allclose(layer(eval(code, {"mask": mask})), wanted)]
     np.testing.assert_array_equal(mask.T ^ ~mask, np.eye(5, dtype=bool))  # each query itself, too
     assert mask.T[0].all()  # hidden: every key of the first query
     assert mask[-1].all()  # or of the last
@@ -123,7 +123,7 @@ def other_way_round(question):
     plain = scaled_dot_product_attention(query, key, key).weights
     heavier = added / plain  # of the seen against the unseen, in each row
     np.testing.assert_allclose(heavier[0, 0] / heavier[0, 1:], np.e)
-    return [f"`{each}`" for each in right]
+    return [f"`{code}`" for code in right]
 
 
 class Counted(float):

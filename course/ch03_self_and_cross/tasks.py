@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from attnbook.exercises.exercise import Exercise, with_hints
-from attnbook.exercises.mistakes import cosine, dot, each, projection, returning, taking
+from attnbook.exercises.stages import cosine, dot, each, projection, returning, taking
 from attnbook.functional import softmax
 from attnbook.layers import self_attention
 from course.grading.task import Measurement, sizes

@@ -10,11 +10,11 @@ from attnbook import (
     causal_mask,
     cross_attention,
     influence,
-    pretrained,
     scaled_dot_product_attention,
     self_attention,
     softmax,
 )
+from attnbook.pretrained import minilm
 from course.chapters import by_name
 from course.quiz import code, numbers
 from course.truths import Truths, pictures, printed, snippets
@@ -92,16 +92,16 @@ def where_causal(question):
 
 @TRUTHS.question
 def weight_of_a_third(question):
-    wide = pretrained.sentences()[1]
-    tokens = pretrained.tokens(wide)
+    wide = minilm.sentences()[1]
+    tokens = minilm.tokens(wide)
     assert "wide" in tokens
-    head, x = pretrained.head_projections(layer=3, head=1), pretrained.hidden_states(wide, layer=3)
+    head, x = minilm.head_projections(layer=3, head=1), minilm.hidden_states(wide, layer=3)
     q, k, v = (x @ getattr(head, f"w_{n}") + getattr(head, f"b_{n}") for n in "qkv")
     weights = scaled_dot_product_attention(q, k, v).weights[tokens.index("it")]
     assert weights.argmax() == tokens.index("[CLS]")
     assert np.isclose(weights[0], 1 / 3, atol=0.01)
     shares = []
-    for value in (v, v @ pretrained.multi_head_attention(3).w_o[32:64]):  # either may be meant
+    for value in (v, v @ minilm.multi_head_attention(3).w_o[32:64]):  # either may be meant
         lengths = np.linalg.norm(value, axis=-1)
         shares.append(weights * lengths / (weights @ lengths))
         assert shares[-1].argmax() == tokens.index("animal")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from attnbook.exercises.exercise import Exercise, with_hints
-from attnbook.exercises.mistakes import each, projection, returning
+from attnbook.exercises.stages import each, projection, returning
 from attnbook.functional import scaled_dot_product_attention
 from attnbook.layers import MultiHeadAttention
 from course.grading.task import NOT_RELATIVE, Measurement, relative, sizes
@@ -25,12 +25,12 @@ def _unequal(
     order=lambda parts: parts,
 ):
     def attend(x, w_q, w_k, w_v, widths):
-        found = []
+        parts_attended = []
         for own in columns(widths, w_q.shape[1]):
             parts = (x @ w[:, own] for w in (w_q, w_k, w_v))
             by = 1 / np.sqrt(scale(len(own), widths, x.shape[1]))
-            found.append(scaled_dot_product_attention(*order([*parts]), scale=by))
-        outputs, weights = zip(*found, strict=True)
+            parts_attended.append(scaled_dot_product_attention(*order([*parts]), scale=by))
+        outputs, weights = zip(*parts_attended, strict=True)
         return np.concatenate(outputs, axis=1), np.array(weights)
 
     return attend
@@ -43,14 +43,14 @@ def _equal(widths, d_model):
 def _in_turns(widths, d_model):
     """Deal the columns out to the heads until each has its number."""
     left = [list(range(width)) for width in widths]
-    found, column = [[] for _ in widths], 0
+    columns, column = [[] for _ in widths], 0
     while any(left):
-        for own, rest in zip(found, left, strict=True):
+        for own, rest in zip(columns, left, strict=True):
             if rest:
                 rest.pop()
                 own.append(column)
                 column += 1
-    return found
+    return columns
 
 
 def _unequal_cases(rng):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from attnbook.exercises.exercise import Exercise, with_hints
-from attnbook.exercises.mistakes import MASK, but, each, masked, taking
+from attnbook.exercises.stages import MASK, but, each, masked, taking
 from attnbook.masks import causal_mask
 from attnbook.positional import relative_rotation, sinusoidal_encoding
 from course.grading.task import Measurement, level, sizes

@@ -9,12 +9,12 @@ from fractions import Fraction
 import numpy as np
 
 from attnbook import (
-    pretrained,
     relative_rotation,
     scaled_dot_product_attention,
     self_attention,
     sinusoidal_encoding,
 )
+from attnbook.pretrained import minilm
 from course.quiz import numbers
 from course.truths import Truths, printed
 
@@ -121,7 +121,7 @@ def learned_table(question):
     for d_model in (2, 10, 384):
         table = sinusoidal_encoding(128, d_model)
         assert np.isclose(table[one[0]] @ table[one[1]], table[other[0]] @ table[other[1]])
-    rows = pretrained.position_table()
+    rows = minilm.position_table()
     unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     cosines = [unit[i] @ unit[j] for i, j in (one, other)]
     (both,) = (choice for choice in question.choices if choice.id == "both")

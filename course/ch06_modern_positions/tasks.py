@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from attnbook.exercises.exercise import Exercise, with_hints
-from attnbook.exercises.mistakes import (
+from attnbook.exercises.stages import (
     FREQUENCIES,
     but,
     each,
@@ -137,9 +137,9 @@ def _turns_case(rng, dims, bases, lengths, telling):
 
 
 def _all_differ(*case):
-    found = [_turned()(*case), *(rule(*case) for rule in _OTHER_TURNS.values())]
-    shown = {str(np.asarray(each, dtype=float).tolist()) for each in found}
-    return len(shown) == len(found)
+    results = [_turned()(*case), *(rule(*case) for rule in _OTHER_TURNS.values())]
+    shown = {str(np.asarray(result, dtype=float).tolist()) for result in results}
+    return len(shown) == len(results)
 
 
 def _turns_cases(rng):

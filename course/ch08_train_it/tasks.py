@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from attnbook.exercises.exercise import Exercise, with_hints
-from attnbook.exercises.mistakes import each, returning
+from attnbook.exercises.stages import each, returning
 from attnbook.functional import softmax
 from course.grading.task import NOT_RELATIVE, Measurement, relative, sizes
 

@@ -154,7 +154,7 @@ def own_answers(question):
     share, dates = numbers(question)
     rng = np.random.default_rng(0)
     share, length, size = share / 100, 10, 12
-    found = []
+    shares = []
     targets = rng.integers(0, size, (dates, length))
     for error in (0.002, 0.0051, 0.05):
         # Any function of what was written will do: here a table of right answers, with errors that
@@ -167,19 +167,19 @@ def own_answers(question):
             right = written == targets[date, :at].tolist()
             return int(targets[date, at]) if right and luck > error else (at * 7 + date) % size
 
-        given, own = set(), set()
+        forced, own = set(), set()
         for date in range(dates):
             row, written = targets[date].tolist(), []
             if all(choice(date, row[:at]) == row[at] for at in range(length)):
-                given.add(date)
+                forced.add(date)
             for _ in range(length):
                 written.append(choice(date, written))
             if written == row:
                 own.add(date)
-        assert given == own
-        found.append(len(own) / dates)
-    assert found[0] > found[1] > found[2]
-    assert abs(found[1] - share) < 0.03
+        assert forced == own
+        shares.append(len(own) / dates)
+    assert shares[0] > shares[1] > shares[2]
+    assert abs(shares[1] - share) < 0.03
     assert abs(0.95**10 - 0.6) < 0.01
     return "same-dates"
 
@@ -226,21 +226,21 @@ def nobody_noticed(question):
 
 @TRUTHS.of_session
 def the_gradients_of_a_row_are_the_class_s_and_sum_to_zero(shown):
-    found = 0
+    count = 0
     for source, outputs in shown:
         if "our_scores" in source:
-            said = re.search(r"our_values = (\[.+?\]), (\[.+?\])", source)
-            scores, values = (np.array(json.loads(said[i]), float) for i in (1, 2))
+            match = re.search(r"our_values = (\[.+?\]), (\[.+?\])", source)
+            scores, values = (np.array(json.loads(match[i]), float) for i in (1, 2))
             lines = printed(outputs).strip().split("\n")
-            told = np.array([[float(n) for n in re.findall(r"[-+]?\d+\.?\d*", x)] for x in lines])
+            table = np.array([[float(n) for n in re.findall(r"[-+]?\d+\.?\d*", x)] for x in lines])
             weights = softmax(scores)
             expected = weights * (values - weights @ values)
-            np.testing.assert_allclose(told[:, 1], weights, atol=6e-4)
-            np.testing.assert_allclose(told[:, 3], expected, atol=6e-5)
-            assert abs(told[:, 3].sum()) < 3e-4
-            assert told[:, [0, 2]].tolist() == np.stack([scores, values], axis=1).tolist()
-            found += 1
-    assert found == 5  # the cell in its place, then with all that is said
+            np.testing.assert_allclose(table[:, 1], weights, atol=6e-4)
+            np.testing.assert_allclose(table[:, 3], expected, atol=6e-5)
+            assert abs(table[:, 3].sum()) < 3e-4
+            assert table[:, [0, 2]].tolist() == np.stack([scores, values], axis=1).tolist()
+            count += 1
+    assert count == 5  # the cell in its place, then with all that is said
 
 
 @TRUTHS.of_session

@@ -342,7 +342,7 @@ def without_taking_them_at_the_end(heads, w_o, taken):
 
 @BANK.right_for("worth-of-heads")
 def worth_by_its_own_forward(tokens, answers):
-    model = attnbook.map_arrays(np.float64, attnbook.pretrained.storyteller())
+    model = attnbook.map_arrays(np.float64, attnbook.pretrained.storyteller.load())
 
     def logits_without(out, story):
         x = model.embedding[story]
@@ -376,7 +376,7 @@ def worth_by_its_own_forward(tokens, answers):
 def worth_by_rows_of_zeros(tokens, answers):
     import dataclasses
 
-    model = attnbook.map_arrays(np.float64, attnbook.pretrained.storyteller())
+    model = attnbook.map_arrays(np.float64, attnbook.pretrained.storyteller.load())
     found = np.zeros((2, 4))
     for layer, head in np.ndindex(2, 4):
         layers = list(model.layers)
@@ -395,7 +395,7 @@ def worth_by_rows_of_zeros(tokens, answers):
 def worth_without_putting_back(tokens, answers):
     import dataclasses
 
-    model = attnbook.map_arrays(np.float64, attnbook.pretrained.storyteller())
+    model = attnbook.map_arrays(np.float64, attnbook.pretrained.storyteller.load())
     layers = list(model.layers)
     found = np.zeros((2, 4))
     for layer, head in np.ndindex(2, 4):
@@ -414,7 +414,7 @@ def worth_without_putting_back(tokens, answers):
 def worth_of_whole_layers(tokens, answers):
     import dataclasses
 
-    model = attnbook.map_arrays(np.float64, attnbook.pretrained.storyteller())
+    model = attnbook.map_arrays(np.float64, attnbook.pretrained.storyteller.load())
     found = np.zeros((2, 4))
     for layer, head in np.ndindex(2, 4):
         layers = list(model.layers)
@@ -432,7 +432,7 @@ def worth_of_whole_layers(tokens, answers):
 def worth_by_columns(tokens, answers):
     import dataclasses
 
-    model = attnbook.map_arrays(np.float64, attnbook.pretrained.storyteller())
+    model = attnbook.map_arrays(np.float64, attnbook.pretrained.storyteller.load())
     found = np.zeros((2, 4))
     for layer, head in np.ndindex(2, 4):
         layers = list(model.layers)
@@ -451,7 +451,7 @@ def worth_by_columns(tokens, answers):
 def worth_by_every_fourth_row(tokens, answers):
     import dataclasses
 
-    model = attnbook.map_arrays(np.float64, attnbook.pretrained.storyteller())
+    model = attnbook.map_arrays(np.float64, attnbook.pretrained.storyteller.load())
     found = np.zeros((2, 4))
     for layer, head in np.ndindex(2, 4):
         layers = list(model.layers)
@@ -470,7 +470,7 @@ def worth_by_every_fourth_row(tokens, answers):
 def worth_by_the_queries(tokens, answers):
     import dataclasses
 
-    model = attnbook.map_arrays(np.float64, attnbook.pretrained.storyteller())
+    model = attnbook.map_arrays(np.float64, attnbook.pretrained.storyteller.load())
     found = np.zeros((2, 4))
     for layer, head in np.ndindex(2, 4):
         layers = list(model.layers)
@@ -489,7 +489,7 @@ def worth_by_the_queries(tokens, answers):
 def worth_over_all_words(tokens, answers):
     import dataclasses
 
-    model = attnbook.map_arrays(np.float64, attnbook.pretrained.storyteller())
+    model = attnbook.map_arrays(np.float64, attnbook.pretrained.storyteller.load())
     found = np.zeros((2, 4))
     for layer, head in np.ndindex(2, 4):
         layers = list(model.layers)
@@ -508,7 +508,7 @@ def worth_over_all_words(tokens, answers):
 def worth_one_place_late(tokens, answers):
     import dataclasses
 
-    model = attnbook.map_arrays(np.float64, attnbook.pretrained.storyteller())
+    model = attnbook.map_arrays(np.float64, attnbook.pretrained.storyteller.load())
     found = np.zeros((2, 4))
     for layer, head in np.ndindex(2, 4):
         layers = list(model.layers)
@@ -527,7 +527,7 @@ def worth_one_place_late(tokens, answers):
 def worth_in_bits(tokens, answers):
     import dataclasses
 
-    model = attnbook.map_arrays(np.float64, attnbook.pretrained.storyteller())
+    model = attnbook.map_arrays(np.float64, attnbook.pretrained.storyteller.load())
     found = np.zeros((2, 4))
     for layer, head in np.ndindex(2, 4):
         layers = list(model.layers)
@@ -546,7 +546,7 @@ def worth_in_bits(tokens, answers):
 def worth_as_probabilities(tokens, answers):
     import dataclasses
 
-    model = attnbook.map_arrays(np.float64, attnbook.pretrained.storyteller())
+    model = attnbook.map_arrays(np.float64, attnbook.pretrained.storyteller.load())
     found = np.zeros((2, 4))
     for layer, head in np.ndindex(2, 4):
         layers = list(model.layers)
@@ -565,7 +565,7 @@ def worth_as_probabilities(tokens, answers):
 def worth_of_the_mean_probability(tokens, answers):
     import dataclasses
 
-    model = attnbook.map_arrays(np.float64, attnbook.pretrained.storyteller())
+    model = attnbook.map_arrays(np.float64, attnbook.pretrained.storyteller.load())
     found = np.zeros((2, 4))
     for layer, head in np.ndindex(2, 4):
         layers = list(model.layers)
@@ -584,7 +584,7 @@ def worth_of_the_mean_probability(tokens, answers):
 def worth_as_shares(tokens, answers):
     import dataclasses
 
-    model = attnbook.map_arrays(np.float64, attnbook.pretrained.storyteller())
+    model = attnbook.map_arrays(np.float64, attnbook.pretrained.storyteller.load())
     found = np.zeros((2, 4))
     for layer, head in np.ndindex(2, 4):
         layers = list(model.layers)
@@ -602,7 +602,7 @@ def worth_as_shares(tokens, answers):
 def worth_story_by_story(tokens, answers):
     import dataclasses
 
-    model = attnbook.map_arrays(np.float64, attnbook.pretrained.storyteller())
+    model = attnbook.map_arrays(np.float64, attnbook.pretrained.storyteller.load())
     found = np.zeros((2, 4))
     for layer, head in np.ndindex(2, 4):
         layers = list(model.layers)
@@ -621,7 +621,7 @@ def worth_story_by_story(tokens, answers):
 def worth_transposed(tokens, answers):
     import dataclasses
 
-    model = attnbook.map_arrays(np.float64, attnbook.pretrained.storyteller())
+    model = attnbook.map_arrays(np.float64, attnbook.pretrained.storyteller.load())
     found = np.zeros((2, 4))
     for layer, head in np.ndindex(2, 4):
         layers = list(model.layers)
@@ -640,7 +640,7 @@ def worth_transposed(tokens, answers):
 def worth_as_rises(tokens, answers):
     import dataclasses
 
-    model = attnbook.map_arrays(np.float64, attnbook.pretrained.storyteller())
+    model = attnbook.map_arrays(np.float64, attnbook.pretrained.storyteller.load())
     logits = model.logits(tokens)
     logs = logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True)
     told = np.take_along_axis(logs[:, :-1], tokens[:, 1:, None], axis=-1)[..., 0]
@@ -663,7 +663,7 @@ def worth_as_rises(tokens, answers):
 def worth_with_the_mean_of_rows(tokens, answers):
     import dataclasses
 
-    model = attnbook.map_arrays(np.float64, attnbook.pretrained.storyteller())
+    model = attnbook.map_arrays(np.float64, attnbook.pretrained.storyteller.load())
     found = np.zeros((2, 4))
     for layer, head in np.ndindex(2, 4):
         layers = list(model.layers)

@@ -7,10 +7,10 @@ import functools
 
 import numpy as np
 
-from attnbook import pretrained
 from attnbook.exercises.exercise import Exercise, with_hints
-from attnbook.exercises.mistakes import each, projection, returning
-from attnbook.small_world import story
+from attnbook.exercises.stages import each, projection, returning
+from attnbook.pretrained import storyteller
+from attnbook.toys.small_world import story
 from attnbook.training import map_arrays
 from course.grading.task import Measurement, sizes
 
@@ -199,9 +199,9 @@ _WITHOUT_HEADS = Exercise(
 
 def _told_stories(rng):
     """Draw four stories, filled up with the last word, and where a word answers a question."""
-    told = [story(rng, length=72, people=(2, 3), things=(1, 2), final=3) for _ in range(4)]
+    stories = [story(rng, length=72, people=(2, 3), things=(1, 2), final=3) for _ in range(4)]
     tokens, answers = np.ones((4, 72), int), np.zeros((4, 72), bool)
-    for row, each_story in enumerate(told):
+    for row, each_story in enumerate(stories):
         words = _model().tokenizer.encode(" ".join(each_story.words))
         tokens[row, : len(words)] = words
         answers[row, [question.position for question in each_story.questions]] = True
@@ -211,7 +211,7 @@ def _told_stories(rng):
 @functools.cache
 def _model():
     """Return the storyteller in float64, where no rounding shows."""
-    return map_arrays(lambda array: array.astype(float), pretrained.storyteller())
+    return map_arrays(lambda array: array.astype(float), storyteller.load())
 
 
 def _rows(attention, head):
@@ -275,8 +275,8 @@ def _worth(
             stories = np.ascontiguousarray(tokens, int).tobytes()
             return loss(_computed(stories, heads, out), tokens, answers)
 
-        found = np.array([of(*taken(head)) for head in _EIGHT]).reshape(2, 4)
-        return change(found, of())
+        without = np.array([of(*taken(head)) for head in _EIGHT]).reshape(2, 4)
+        return change(without, of())
 
     return losses
 

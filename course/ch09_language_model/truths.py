@@ -12,12 +12,12 @@ import numpy as np
 from attnbook import (
     causal_mask,
     map_arrays,
-    pretrained,
     rms_norm,
     scaled_dot_product_attention,
     softmax,
     swiglu,
 )
+from attnbook.pretrained import storyteller
 from course.quiz import numbers
 from course.truths import Truths, printed
 
@@ -47,7 +47,7 @@ def decimals(text):
 @functools.cache
 def model():
     """Return the storyteller in float64."""
-    return map_arrays(np.float64, pretrained.storyteller())
+    return map_arrays(np.float64, storyteller.load())
 
 
 @TRUTHS.question
@@ -60,7 +60,7 @@ def nothing_added(question):
         )
         return layer.__class__(**vars(layer) | {"attention": attention, "w_down": 0 * layer.w_down})
 
-    fields = {name: given for name, given in vars(first).items() if name != "_compute"}
+    fields = {name: given for name, given in vars(first).items() if name != "_sizes"}
     bare = first.__class__(**fields | {"layers": tuple(map(empty, first.layers))})
     tokens = [3, 1, 4, 1, 5]
     logits = bare.logits(tokens)
@@ -116,9 +116,9 @@ def colder(question):
         return softmax(np.log([first, second]) / temperature)[0]
 
     np.testing.assert_allclose(at(1), first)
-    told = {decimals(choice.text)[0] for choice in question.choices}
+    offered = {decimals(choice.text)[0] for choice in question.choices}
     known = {at(temperature), at(1 / temperature), (first + 1) / 2, at(1e-3)}
-    assert told == {round(float(each), 2) for each in known}
+    assert offered == {round(float(chance), 2) for chance in known}
     return (f"{at(temperature):.2f}",)
 
 
@@ -199,36 +199,37 @@ def better_than_right(question):
 
 @TRUTHS.of_session
 def the_storyteller_s_next_words_are_those_of_the_class_s_beginning(shown):
-    found = []
+    likeliest = []
     for source, outputs in shown:
         if "our_words" in source:
             words = re.search(r'our_words = "(.+?)"', source)[1]
             lines = [line.split(": ") for line in printed(outputs).strip().split("\n")]
             tokens = model().tokenizer.encode("<start> " + words)
             expected = softmax(model().logits(tokens)[-1])
-            told = [float(number) for _, number in lines]
-            assert told == sorted(told, reverse=True)
+            printed_chances = [float(number) for _, number in lines]
+            assert printed_chances == sorted(printed_chances, reverse=True)
             places = [model().tokenizer.encode(word)[0] for word, _ in lines]
-            np.testing.assert_allclose(told, expected[places], atol=6e-4)
+            np.testing.assert_allclose(printed_chances, expected[places], atol=6e-4)
             assert len(lines) == 3
-            found.append(lines[0][0])
-    assert found == ["Tom", "Tom", "park", "red", found[-1]]  # the cell in its place comes first
+            likeliest.append(lines[0][0])
+    # The cell in its place comes first.
+    assert likeliest == ["Tom", "Tom", "park", "red", likeliest[-1]]
 
 
 @TRUTHS.of_session
 def a_low_temperature_sharpens_and_fewer_tokens_are_kept(shown):
-    found = 0
+    count = 0
     for source, outputs in shown:
         if "our_chances" in source:
-            said = re.search(r"our_share = (\[.+?\]), (\S+)", source)
-            chances, share = np.array(json.loads(said[1]), float), float(said[2])
+            match = re.search(r"our_share = (\[.+?\]), (\S+)", source)
+            chances, share = np.array(json.loads(match[1]), float), float(match[2])
             kept, largest = [], []
             for line in printed(outputs).strip().split("\n"):
                 temperature = float(re.search(r"temperature (\S+):", line)[1])
-                told = np.array(re.search(r"\[(.+?)\]", line)[1].split(), float)
+                sharpened = np.array(re.search(r"\[(.+?)\]", line)[1].split(), float)
                 expected = chances ** (1 / temperature)
                 expected /= expected.sum()
-                np.testing.assert_allclose(told, expected, atol=6e-4)
+                np.testing.assert_allclose(sharpened, expected, atol=6e-4)
                 kept.append(int(re.search(r"keeps (\d)", line)[1]))
                 sums = np.sort(expected)[::-1].cumsum()
                 assert sums[kept[-1] - 1] >= share - 1e-9
@@ -236,8 +237,8 @@ def a_low_temperature_sharpens_and_fewer_tokens_are_kept(shown):
                 largest.append(expected.max())
             assert kept == sorted(kept)
             assert largest == sorted(largest, reverse=True)
-            found += 1
-    assert found == 5
+            count += 1
+    assert count == 5
 
 
 @TRUTHS.of_assignment

@@ -47,15 +47,15 @@ def _call(function, arguments, keywords):
         inspect.signature(function).bind(*arguments, **keywords)
     except (TypeError, ValueError) as error:
         fits = isinstance(error, ValueError)  # some functions have no signature
-    given = copy.deepcopy(arguments)
+    copied = copy.deepcopy(arguments)
     try:
         with np.errstate(all="ignore"):
-            kind, arrays = _parts(function(*given, **keywords))
+            kind, arrays = _parts(function(*copied, **keywords))
     except BaseException as error:
         return {"error": [type(error).__name__, str(error)[:500], fits]}, {}
     reply = {"kind": kind, "count": len(arrays), "changed": []}
     arrays = {f"part{i}": array for i, array in enumerate(arrays)}
-    for i, (now, then) in enumerate(zip(given, arguments)):  # noqa: B905 - as they were
+    for i, (now, then) in enumerate(zip(copied, arguments)):  # noqa: B905 - as they were
         if isinstance(then, (np.ndarray, list)) and not np.array_equal(now, then, equal_nan=True):
             reply["changed"].append(i)
             arrays |= {f"changed{i}": now} if isinstance(then, np.ndarray) else {}
@@ -65,15 +65,15 @@ def _call(function, arguments, keywords):
 def answer(request, names):
     """Answer a request as text: arrays, one of which has the rest as JSON."""
     what, name, arguments, keywords = pickle.loads(request)  # written by the judge
-    arrays, found = {}, names.get(name)
+    arrays, thing = {}, names.get(name)
     if name not in names:
         reply = {"missing": True}
     elif what == "call":
-        reply, arrays = _call(found, arguments, keywords)
-    elif callable(found):
+        reply, arrays = _call(thing, arguments, keywords)
+    elif callable(thing):
         reply = {"callable": True}
     else:
-        reply, arrays = _call(lambda: found, [], {})
+        reply, arrays = _call(lambda: thing, [], {})
     arrays["reply"] = np.frombuffer(json.dumps(reply).encode(), np.uint8)
     file = io.BytesIO()
     np.savez(file, allow_pickle=False, **arrays)

@@ -27,8 +27,10 @@ class LinkError(KeyboardInterrupt):
 def refuse_links(notebooks: list[str], **_) -> None:
     """Stop before a submission is read that has a link in it, which some hand put there."""
     for folder in {Path(notebook).parent for notebook in notebooks}:
-        if found := links(folder):
-            raise LinkError(f"Grading stops, since this is a link, or no file: {found[0]}. Move it")
+        if linked := links(folder):
+            raise LinkError(
+                f"Grading stops, since this is a link, or no file: {linked[0]}. Move it"
+            )
 
 
 class NoLinks(ExchangeCollect):
@@ -36,8 +38,8 @@ class NoLinks(ExchangeCollect):
 
     def do_copy(self, src, dest, log=None):
         """Copy a submission."""
-        if found := links(Path(src)):
-            self.log.error("NOT COLLECTED, since it has a link in it: %s", found[0])
+        if linked := links(Path(src)):
+            self.log.error("NOT COLLECTED, since it has a link in it: %s", linked[0])
         else:
             super().do_copy(src, dest, log)
 
@@ -63,8 +65,8 @@ class NewestUpload(FileNameCollectorPlugin):
             if path.is_symlink() or not path.is_file():
                 continue
             student, age, named = self.read(path)
-            found = ours if named and path.suffix == ".ipynb" else others
-            found.setdefault(student, []).append((age, path))
+            by_student = ours if named and path.suffix == ".ipynb" else others
+            by_student.setdefault(student, []).append((age, path))
         for student in sorted(filter(None, others.keys() - ours.keys())):
             _, path = max(others[student])
             wanted = f"no notebook whose name begins with {self.assignment}"

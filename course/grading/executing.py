@@ -172,23 +172,23 @@ class JudgedExecute(Execute):
 
         Where a visible check fails, the hidden ones after it still tell which mistake it is.
         """
-        source, found = self._tests[cell.metadata.nbgrader["grade_id"]], []
+        source, errors = self._tests[cell.metadata.nbgrader["grade_id"]], []
         try:
             namespace = self._namespace(source)
             statements = ast.parse(source).body
         except (Exception, NoAnswer) as error:
-            found, statements = [error], []
+            errors, statements = [error], []
         for statement in statements:
             try:
                 exec(compile(ast.Module([statement], []), "test", "exec"), namespace)
             except (Exception, NoAnswer) as error:
-                found += [error] if not found or names_a_mistake(error) else []
+                errors += [error] if not errors or names_a_mistake(error) else []
         if self._failed:  # it is not the student's fault
             raise self._failed
-        if found:
-            told = [what_is_told(error) for error in found]
-            kind = type(found[0]).__name__
-            cell.outputs = [new_output("error", ename=kind, evalue=told[0], traceback=told)]
+        if errors:
+            messages = [what_is_told(error) for error in errors]
+            kind = type(errors[0]).__name__
+            cell.outputs = [new_output("error", ename=kind, evalue=messages[0], traceback=messages)]
 
     def _namespace(self, source):
         """Give a test the names it uses: the student's ones reach into the kernel."""
@@ -205,8 +205,8 @@ class JudgedExecute(Execute):
             raise NoAnswer(f"{name}: not run, since in a test before {self._stuck[name]}.")
         try:
             reply = self._evaluate(expression)
-            found = reply["content"]["user_expressions"]["reply"]["data"]["text/plain"]
-            return found if isinstance(found, str) else ""
+            reply_text = reply["content"]["user_expressions"]["reply"]["data"]["text/plain"]
+            return reply_text if isinstance(reply_text, str) else ""
         except (TimeoutError, DeadKernelError) as error:
             self._stuck[name] = self._why(error, self.call_timeout)
             self._restart()
@@ -253,7 +253,7 @@ class JudgedExecute(Execute):
     def _note_exit(self, reply):
         """Note whether the kernel was asked to end: it may do so only after the next cell."""
         payloads = reply["content"].get("payload", [])
-        self._asked_to_end |= any(found.get("source") == "ask_exit" for found in payloads)
+        self._asked_to_end |= any(payload.get("source") == "ask_exit" for payload in payloads)
 
     def on_cell_executed(self, **about):
         """Note whether a cell asked the kernel to end."""

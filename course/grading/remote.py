@@ -73,10 +73,10 @@ class Remote:
         """Raise what the function raised; ``told`` is what to tell if no checker catches it."""
         if not fits:  # so that a checker sees which arguments the function does not take
             self.__signature__ = inspect.Signature([])
-        found = getattr(builtins, str(kind), None)
-        known = isinstance(found, type) and issubclass(found, Exception)
+        error_class = getattr(builtins, str(kind), None)
+        known = isinstance(error_class, type) and issubclass(error_class, Exception)
         try:
-            error = found(message) if known else RuntimeError(f"{kind}: {message}")
+            error = error_class(message) if known else RuntimeError(f"{kind}: {message}")
         except TypeError:  # some errors are not made of one message
             error = RuntimeError(f"{kind}: {message}")
         raised = ": ".join(filter(None, [str(kind), str(message)]))
@@ -86,13 +86,13 @@ class Remote:
         raise error
 
 
-def _read_arrays(found):
+def _read_arrays(content):
     """Return the arrays of a file's bytes, if they are numbers and not too large unpacked."""
-    with zipfile.ZipFile(io.BytesIO(found)) as file:
+    with zipfile.ZipFile(io.BytesIO(content)) as file:
         size = sum(part.file_size for part in file.infolist())
     if size > LARGEST:
         raise ValueError(f"{size} bytes")
-    with np.load(io.BytesIO(found), allow_pickle=False) as file:
+    with np.load(io.BytesIO(content), allow_pickle=False) as file:
         arrays = dict(file)
     if any(array.dtype.kind not in "fiubc" for array in arrays.values()):
         raise ValueError("no numbers")

@@ -45,7 +45,7 @@ class RestoreCells(NbGraderPreprocessor):
                 for cell in notebook.source_cells
             }
         self._check_phrase([source for source, _ in released.values()])
-        found = {}
+        by_name = {}
         for at, cell in enumerate(nb.cells):
             about = cell.metadata.get("nbgrader")
             cell.metadata = NotebookNode()  # nor does any other setting of a cell's count
@@ -54,8 +54,8 @@ class RestoreCells(NbGraderPreprocessor):
                 cell.id = f"cell-{at}"
             name = about.get("grade_id") if isinstance(about, dict) else None
             if isinstance(name, str) and name in released:
-                found[name] = at, cell, about  # of two, the last one, which ran last
-        if not found:
+                by_name[name] = at, cell, about  # of two, the last one, which ran last
+        if not by_name:
             raise ValueError(
                 f"{names['student']}: this notebook has no cell of {names['assignment']}. "
                 "Is it the chapter? It is not graded."
@@ -64,7 +64,7 @@ class RestoreCells(NbGraderPreprocessor):
             raise ValueError(f"{names['student']}: more than {MOST} cells. It is not graded.")
         last, end, lacking, before = -1, [], [], {}
         for name, (source, role) in released.items():
-            at, cell, about = found.get(name, (-1, None, {}))
+            at, cell, about = by_name.get(name, (-1, None, {}))
             master = self._new_cell(source, role, nb.nbformat_minor)
             self._tell_changes(names["student"], cell, about, master)
             if cell:

@@ -53,8 +53,8 @@ def _shown() -> dict[str, Path]:
     programs = [prefix / part for prefix in {Path("/usr"), *python} for part in ("bin", "lib")]
     system = map(Path, ("/bin", "/lib", "/lib64", "/usr/lib64", "/etc/ld.so.cache"))
     own = [Path(sys.prefix)] * (sys.prefix != sys.base_prefix)
-    found = sorted({*programs, *system, *own, Path(shutil.which("bwrap"))})
-    return {str(p): p for p in found if p.exists()} | {PACKAGE: Path(attnbook.__file__).parent}
+    paths = sorted({*programs, *system, *own, Path(shutil.which("bwrap"))})
+    return {str(p): p for p in paths if p.exists()} | {PACKAGE: Path(attnbook.__file__).parent}
 
 
 def _options(*found: list[str]) -> list[str]:
@@ -73,11 +73,17 @@ def _together() -> list[str]:
     """Return how to limit all processes of a command together, where systemd can: a cgroup."""
     limits = (f"MemoryMax={MEMORY}", "MemorySwapMax=0", f"TasksMax={2 * PROCESSES}")
     user = ["--user"] if os.geteuid() else []
-    found = [shutil.which("systemd-run") or "systemd-run", *user, "--scope", "--quiet", "--collect"]
-    found += [*(f"--property={limit}" for limit in limits), "--"]
+    command = [
+        shutil.which("systemd-run") or "systemd-run",
+        *user,
+        "--scope",
+        "--quiet",
+        "--collect",
+    ]
+    command += [*(f"--property={limit}" for limit in limits), "--"]
     with contextlib.suppress(OSError, subprocess.SubprocessError):
-        subprocess.run([*found, "true"], env=bare(), capture_output=True, check=True, timeout=60)
-        return found
+        subprocess.run([*command, "true"], env=bare(), capture_output=True, check=True, timeout=60)
+        return command
     return []
 
 
@@ -136,12 +142,12 @@ def why_not() -> str | None:
     with _folder() as folder:
         tried = confined([sys.executable, "-c", "import attnbook, ipykernel"], folder, {})
         done = subprocess.run(tried, env=bare(), capture_output=True, text=True)
-    said = done.stderr.strip().splitlines()[-1:] or [f"status {done.returncode}"]
+    errors = done.stderr.strip().splitlines()[-1:] or [f"status {done.returncode}"]
     if not done.returncode:
         return None
-    if "Unknown option" in said[0]:
+    if "Unknown option" in errors[0]:
         return INSTALL
-    return f"let bubblewrap make a sandbox and run {sys.executable} there. It says: {said[0]}"
+    return f"let bubblewrap make a sandbox and run {sys.executable} there. It says: {errors[0]}"
 
 
 @contextlib.contextmanager

@@ -20,10 +20,10 @@ SEED = "CLASS_SEED = {}"  # a line of each master, with a 0, and of each release
 
 def class_phrase() -> str:
     """Return the class's phrase: the environment's, or that of course/class-phrase.txt."""
-    found = (os.environ.get(VARIABLE) or _kept() or "").strip()
-    if not found:
+    phrase = (os.environ.get(VARIABLE) or _kept() or "").strip()
+    if not phrase:
         raise RuntimeError("there is no course/class-phrase.txt")
-    return found
+    return phrase
 
 
 def keep_phrase(given: str | None) -> None:

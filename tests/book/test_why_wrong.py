@@ -239,7 +239,7 @@ assert (weights[:, 7:] > 0).all()""",
 whole = score(*map(apply_rotary, (x[0], x[0])))  # nothing is dropped yet
 assert np.allclose(scores_in_window(x[0, 6:], x[0], 6), whole[6:])""",
     "why-sink": """
-from attnbook.pretrained import smollm2_window_loss as loss
+from attnbook.pretrained.smollm2 import window_loss as loss
 lost, with_first = (loss(64, kept)[1:].mean() - loss()[1:].mean() for kept in ([], [0]))
 assert 0.85 < lost < 0.95 and 0.2 < with_first < 0.3""",
     "why-correction": """
@@ -317,6 +317,7 @@ def test_the_table_lists_every_symptom_and_below_it_its_entries():
 
 def test_the_set_up_gives_the_package_and_two_parts_of_it():
     names = run()
+    assert names.pop("attend") is attnbook.scaled_dot_product_attention  # a short name, of the page
     public = {name: each for name, each in names.items() if hasattr(attnbook, name)}
     assert all(each is getattr(attnbook, name) for name, each in public.items())
     query, key, value, mask = (names[name] for name in ("query", "key", "value", "mask"))

@@ -216,24 +216,31 @@ def slope(head, num_heads):
     return slopes(num_heads)[head]
 
 
-def decoder(model, tokens, places=None, mask=None):
-    """Take the tokens of one sequence through a decoder; return (logits, states, weights)."""
-    length, eps, scheme = len(tokens), model.norm_eps, model.positions
+def decoder(model, tokens, places=None, mask=None, turned=None):
+    """Take the tokens of one sequence through a decoder; return (logits, states, weights).
+
+    Of a scheme that is none of the package's, `turned(row, position)` says what it does.
+    """
+    length, eps, scheme = len(tokens), model.norm_eps, type(model.positions).__name__
+    base, pairing = (getattr(model.positions, name, None) for name in ("base", "pairing"))
     places = range(length) if places is None else places
     x = [[float(number) for number in model.embedding[token]] for token in tokens]
-    if scheme == "sinusoidal":
+    if scheme == "Sinusoidal":
         d_model = len(x[0])
         x = [
-            [math.sqrt(d_model) * a + b for a, b in zip(row, encoding_at(p, d_model), strict=True)]
+            [
+                math.sqrt(d_model) * a + b
+                for a, b in zip(row, encoding_at(p, d_model, base), strict=True)
+            ]
             for row, p in zip(x, places, strict=True)
         ]
     may = [[j <= i and (mask is None or mask[i][j]) for j in range(length)] for i in range(length)]
 
     def turn(heads):
-        if scheme != "rotary":
-            return heads
         rows = zip(heads, places, strict=True)
-        return np.array([rotated(row, p, model.rope_base, model.rope_pairing) for row, p in rows])
+        if scheme == "Rotary":
+            return np.array([rotated(row, p, base, pairing) for row, p in rows])
+        return heads if turned is None else np.array([turned(row, p) for row, p in rows])
 
     states, weights = [np.array(x)], []
     for layer in model.layers:
@@ -242,7 +249,7 @@ def decoder(model, tokens, places=None, mask=None):
         normed = np.array([rms_norm(row, layer.attention_norm, eps) for row in x])
 
         def bias(head, num_heads=num_heads):
-            if scheme != "alibi":
+            if scheme != "Alibi":
                 return None
             return [[-slope(head, num_heads) * abs(p - q) for q in places] for p in places]
 

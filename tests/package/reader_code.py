@@ -4,6 +4,7 @@ Every public function is called; `assert_type` says what a reader may rely on wi
 """
 
 import contextlib
+import dataclasses
 from datetime import date
 from typing import Any, assert_type
 
@@ -13,17 +14,25 @@ from numpy.typing import NDArray
 
 from attnbook import (
     Adam,
+    Alibi,
     AttentionOutput,
     Decoder,
     DecoderLayer,
     DecoderTrace,
     KVCache,
     MultiHeadAttention,
+    Parts,
+    Placed,
+    Positions,
+    Rotary,
     ScoreStatistics,
+    Sinusoidal,
+    Sizes,
     Spread,
     additive_attention,
     alibi_bias,
     apply_rotary,
+    attend,
     attention_backward,
     blockwise_attention,
     blockwise_attention_backward,
@@ -31,7 +40,6 @@ from attnbook import (
     check_gradient,
     cross_attention,
     cross_entropy,
-    dates,
     effective_keys,
     embedding_backward,
     entropy,
@@ -45,12 +53,10 @@ from attnbook import (
     loss_and_gradient,
     map_arrays,
     merge_heads,
-    mistakes,
     multi_head_backward,
     online_softmax,
     padding_mask,
     plotting,
-    pretrained,
     rank_correlation,
     relative_rotation,
     relu_backward,
@@ -66,11 +72,19 @@ from attnbook import (
     split_heads,
     swiglu,
     swiglu_backward,
-    translator,
     warmup_cosine,
 )
-from attnbook.small_world import story
-from attnbook.translator import Training, Translator, after_start, train_step
+from attnbook.pretrained import (
+    date_translator,
+    minilm,
+    romanizer,
+    smollm2,
+    storyteller,
+    word_reader,
+)
+from attnbook.toys import dates, translator
+from attnbook.toys.small_world import story
+from attnbook.toys.translator import Training, Translator, after_start, train_step
 
 rng = np.random.default_rng(0)
 x = rng.standard_normal((5, 8))
@@ -131,7 +145,7 @@ def learn() -> None:
         rate = warmup_cosine(step, steps=3, warmup=1, peak=0.01)
         parameters, adam = adam.step(parameters, gradient, rate, beta2=0.99)
     assert_type(parameters[1], MultiHeadAttention)
-    model = pretrained.storyteller()
+    model = storyteller.load()
     _, of_model = loss_and_gradient(model, [0, 2, 40], mask=[True, True, False])
     assert_type(Adam.start(model).step(model, of_model, rate=0.01)[0], Decoder)
     print(adam.steps, adam.square[0].max())
@@ -149,7 +163,7 @@ def build_a_layer() -> NDArray[np.floating[Any]]:
         b_o=[0.0] * 8,
     )
     assert_type(same.b_q + 1, NDArray[np.floating[Any]])
-    assert_type(same.num_kv_heads, int | None)
+    assert_type(same.num_kv_heads + same.head_dim, int)
 
     output, weights = layer(x, mask=causal_mask(5), bias=np.zeros((4, 5, 5)))
     print(layer(x, memory, memory, padding_mask([3, 7])).weights.mean(axis=-3), weights.shape)
@@ -161,10 +175,29 @@ def build_a_layer() -> NDArray[np.floating[Any]]:
     print(len(cache), cache.nbytes, keys.mean())
     queries = apply_rotary(layer.queries(x), np.arange(1, 6), base=100)
     assert_type(queries, NDArray[np.floating[Any]])
-    share = queries.shape[-3] // keys.shape[-3]
-    keys, values = (np.repeat(part, share, axis=-3) for part in (keys, values))
+    own = attend(rng.standard_normal((4, 5, 6)), values, bias=alibi_bias(4, 5, 6))
+    assert_type(own, AttentionOutput)
     heads, _ = scaled_dot_product_attention(queries, keys, values, bias=alibi_bias(4, 5, 6))
     return layer.combine(heads) + output
+
+
+class FirstPairRotary:
+    def place(self, positions: NDArray[Any], key_positions: NDArray[Any], sizes: Sizes) -> Placed:
+        def turn(heads: NDArray[np.floating[Any]]) -> NDArray[np.floating[Any]]:
+            turned = apply_rotary(heads[..., :2], positions, base=sizes.d_model)
+            return np.concatenate([turned, heads[..., 2:]], axis=-1)
+
+        return Placed(turn=turn)
+
+
+def with_tiled_heads(
+    query: NDArray[np.floating[Any]],
+    key: NDArray[np.floating[Any]],
+    value: NDArray[np.floating[Any]],
+    mask: NDArray[np.bool_],
+) -> AttentionOutput:
+    key, value = (np.tile(heads, (2, 1, 1)) for heads in (key, value))
+    return scaled_dot_product_attention(query, key, value, mask)
 
 
 def build_a_decoder() -> NDArray[np.floating[Any]]:
@@ -177,11 +210,16 @@ def build_a_decoder() -> NDArray[np.floating[Any]]:
         w_up=hidden,
         w_down=hidden.T,
     )
-    model = Decoder(embedding=x, layers=(layer,), final_norm=gain, rope_base=500, positions="none")
-    trace = model.trace([[0, 1], [2, 3]], positions=[0, 0.5], mask=[[True, True]])
+    model = Decoder(embedding=x, layers=(layer,), final_norm=gain, positions=FirstPairRotary())
+    trace = model.trace([[0, 1], [2, 3]], position_ids=[0, 0.5], mask=[[True, True]])
+    for scheme in (Rotary(500, "halves"), Sinusoidal(), Alibi(), None):
+        print(dataclasses.replace(model, positions=scheme))
+    own: Positions = FirstPairRotary()
+    print(own)
     assert_type(trace, DecoderTrace)
     print(trace.states[0].shape, trace.weights.argmax(axis=-1))
-    tokens = model.generate([0], 3, rng=rng, temperature=0.5, top_p=0.9, stop=[4])
+    model.generate([0], 3, rng=rng, temperature=0.5, top_p=0.9, stop=[4])
+    tokens = model.generate([0], 3, caches=[KVCache(window=2)])
     assert_type(tokens, NDArray[np.intp])
     print(tokens.tolist(), model.logits(tokens)[..., -1, :].argmax())
     normed = layer_norm(rms_norm(x, gain, eps=0.1), gain, np.zeros(8))
@@ -212,53 +250,52 @@ def place_tokens() -> NDArray[np.float64]:
 
 
 def look_at_a_trained_model() -> None:
-    sentence = pretrained.sentences()[0]
-    where = pretrained.tokens(sentence).index("it")
-    states = pretrained.hidden_states(sentence, layer=3)
-    head = pretrained.head_projections(3, 1)
+    sentence = minilm.sentences()[0]
+    where = minilm.tokens(sentence).index("it")
+    states = minilm.hidden_states(sentence, layer=3)
+    head = minilm.head_projections(3, 1)
     attention = scaled_dot_product_attention(
         states @ head.w_q + head.b_q, states @ head.w_k + head.b_k, states @ head.w_v + head.b_v
     )
-    recorded = pretrained.recorded_weights(sentence)[3, 1]
-    print(np.abs(attention.weights - recorded).max(), recorded[where], pretrained.position_table())
-    print(pretrained.multi_head_attention(3)(states).output.shape)
-    found = pretrained.romanizer_alignment(pretrained.romanizer_names()[0])
+    recorded = minilm.recorded_weights(sentence)[3, 1]
+    print(np.abs(attention.weights - recorded).max(), recorded[where], minilm.position_table())
+    print(minilm.multi_head_attention(3)(states).output.shape)
+    found = romanizer.alignment(romanizer.names()[0])
     print(found.letters[found.weights[0].argmax()], found.output[0], found.inverted)
-    reader = pretrained.g2p()
-    assert_type(reader, pretrained.WordReader)
-    words = [pretrained.g2p_sample()[0], *pretrained.g2p_joined()[0]]
+    reader = word_reader.load()
+    assert_type(reader, word_reader.WordReader)
+    words = [word_reader.sample()[0], *word_reader.joined()[0]]
     said = reader.decode(reader.encode(words))
-    print(said[0] in pretrained.g2p_pronunciations(words[0]), reader("ball")[0])
-    print(pretrained.g2p_by_length().right.sum())
-    repeated = pretrained.smollm2_sentences()[3]
-    x = rms_norm(pretrained.smollm2_hidden_states(repeated, 18), pretrained.smollm2_norm(18))
-    queries = pretrained.smollm2_attention(18).queries(x)
-    print(apply_rotary(queries, base=pretrained.SMOLLM2_ROPE_BASE).shape)
-    print(x @ pretrained.smollm2_head(18, 6).w_q == queries[6])
-    induction = pretrained.smollm2_recorded_weights(repeated, 18)[6]
-    print(pretrained.smollm2_tokens(repeated)[induction[20].argmax()])
-    print(pretrained.smollm2_head_table("previous").max())
-    print(pretrained.smollm2_window_loss(64, [0]).mean())
+    print(said[0] in word_reader.pronunciations(words[0]), reader("ball")[0])
+    print(word_reader.by_length().right.sum())
+    repeated = smollm2.sentences()[3]
+    x = rms_norm(smollm2.hidden_states(repeated, 18), smollm2.norm(18))
+    queries = smollm2.multi_head_attention(18).queries(x)
+    print(apply_rotary(queries, base=smollm2.ROPE_BASE).shape)
+    print(x @ smollm2.head_projections(18, 6).w_q == queries[6])
+    induction = smollm2.recorded_weights(repeated, 18)[6]
+    print(smollm2.tokens(repeated)[induction[20].argmax()])
+    print(smollm2.head_table("previous").max())
+    print(smollm2.window_loss(64, [0]).mean())
     with contextlib.suppress(ModuleNotFoundError):  # it is in a package of its own
-        print(pretrained.smollm2().tokenizer.encode("Hello"))
-    first, other = pretrained.smollm2_sink_weights()["sees only itself"]
-    print(first > other, pretrained.smollm2_mistakes()["right"])
-    print(pretrained.smollm2_letter()[:8])
+        print(smollm2.load().tokenizer.encode("Hello"))
+    first, other = smollm2.sink_weights()["sees only itself"]
+    print(first > other, smollm2.cost_of_mistakes()["right"])
+    print(smollm2.letter()[:8])
 
 
 def let_it_tell_a_story() -> None:
     words, questions = story(rng, length=64, people=(2, 2), things=(1, 2), ask=0.5, final=2)
-    model = pretrained.storyteller()
+    model = storyteller.load()
     assert_type(model, Decoder)
     assert_type(questions[0].position, int)
     tokens = model.tokenizer.encode(" ".join(words[: questions[0].position]))
     print(model.tokenizer.decode(model.generate(tokens, 3)[-3:]), questions[0].answer)
-    wrong = mistakes.logits(model, tokens, expanded=lambda heads, count: np.tile(heads, (2, 1, 1)))
-    right = mistakes.logits(model, tokens, expanded=lambda *given: mistakes.expanded(*given))
-    print(abs(wrong - right).max(), mistakes.continuation(model, tokens, 1, turn=lambda x: x))
-    scheme: pretrained.Scheme = "alibi"
-    record = pretrained.storyteller_record(scheme)
-    print(pretrained.storyteller_twin(scheme).logits(tokens).dtype, record.right[-1])
+    wrong = model.logits(tokens, parts=Parts(attend=with_tiled_heads, norm=rms_norm))
+    print(abs(wrong - model.logits(tokens, parts=Parts(feed_forward=swiglu))).max())
+    scheme: storyteller.Scheme = "alibi"
+    record = storyteller.record(scheme)
+    print(storyteller.load(scheme).logits(tokens).dtype, record.right[-1])
 
 
 def train_a_translator() -> None:
@@ -275,11 +312,11 @@ def train_a_translator() -> None:
     trace = run.model.trace(source, target_in, memory)
     print(trace.cross_weights.shape, run.model.logits(source, target_in).dtype)
     print(dates.decode(run.model.greedy(source, memory)), run.model.translate("13.3.98"))
-    trained = pretrained.translator()
+    trained = date_translator.load()
     assert_type(trained, Translator)
     print(trained.translate(dates.unseen_examples()[0].written))
-    print(pretrained.translator_record().weights[1200].sum(axis=-1).round(2))
-    print([run.exact for run in pretrained.translator_runs()["whole"]])
+    print(date_translator.record().weights[1200].sum(axis=-1).round(2))
+    print([run.exact for run in date_translator.runs()["whole"]])
 
 
 def draw() -> Axes:

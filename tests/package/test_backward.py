@@ -93,7 +93,7 @@ def test_multi_head_equals_differences(kv_heads, leading):
         weights = forward(query, key, value, *held).weights
         arguments = d_output, layer(held), query, key, value, mask
         *d_inputs, d_layer = multi_head_backward(*arguments, weights=weights)
-        assert (d_layer.num_heads, d_layer.num_kv_heads) == (heads, kv_heads)
+        assert (d_layer.num_heads, d_layer.num_kv_heads) == (heads, groups)
         return *d_inputs, *(getattr(d_layer, name) for name in shapes)
 
     check_gradient(forward, backward, *xs, *parameters)

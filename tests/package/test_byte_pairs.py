@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnbook.pretrained import BytePairTokenizer
-from attnbook.pretrained.byte_pairs import LETTERS
+from attnbook.pretrained.byte_pairs import LETTERS, BytePairTokenizer
 
 MERGES = (("l", "o"), ("lo", "w"), ("e", "r"), ("Ġ", "low"), ("a", "a"), ("aa", "a"))
 MERGES += (("Ã", "¤"), ("1", "2"))

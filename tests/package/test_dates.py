@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnbook import dates
-from attnbook.dates import ALPHABET, FORMS, PAD, START, UNSEEN, VOCAB_SIZE, decode, encode
+from attnbook.toys import dates
+from attnbook.toys.dates import ALPHABET, FORMS, PAD, START, UNSEEN, VOCAB_SIZE, decode, encode
 
 NAMES = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 LONG = [

@@ -9,21 +9,32 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attnbook import (
+    Alibi,
+    AttentionOutput,
     Decoder,
     DecoderLayer,
+    KVCache,
     MultiHeadAttention,
+    Parts,
+    Placed,
+    Rotary,
+    Sinusoidal,
+    apply_rotary,
     causal_mask,
     feed_forward,
     layer_norm,
     rms_norm,
+    scaled_dot_product_attention,
+    sinusoidal_encoding,
     swiglu,
 )
 from tests.package import oracles
+from tests.package.schemes import PartialRotary, ScaledRotary
 
 PARTS = {
     name: np.array(array) for name, array in oracles.DECODER_GOLDEN["parts"].items()
 }  # by PyTorch
-SCHEMES = ["rotary", "sinusoidal", "alibi", "none"]
+SCHEMES = [Rotary(), Sinusoidal(), Alibi(), None]
 
 # Heads of 6 on 3, so that two query heads share keys; no two axes have the same size.
 VOCAB, D_MODEL, NUM_HEADS, KV_HEADS, HEAD_DIM, HIDDEN, LEN = 17, 10, 6, 3, 4, 13, 7
@@ -259,8 +270,7 @@ def llama():
         layers=(layer(0), layer(1)),
         final_norm=state["model.norm.weight"],
         output=state["lm_head.weight"].T,
-        rope_base=config["rope_theta"],
-        rope_pairing="halves",
+        positions=Rotary(config["rope_theta"], "halves"),
         norm_eps=config["rms_norm_eps"],
     )
 
@@ -269,7 +279,7 @@ def test_a_decoder_equals_a_llama_of_transformers():
     # Its angles are in float32; and padding on the left, with positions and a mask of one's own.
     golden, model = llama()
     padding = np.array(golden["padding"])
-    trace = model.trace(golden["tokens"], positions=golden["positions"], mask=~padding[:, None])
+    trace = model.trace(golden["tokens"], position_ids=golden["positions"], mask=~padding[:, None])
     logits = np.where(padding[..., None], 0, trace.logits)
     np.testing.assert_allclose(logits, golden["logits"], rtol=1e-5, atol=2e-5)
     np.testing.assert_allclose(trace.weights[:, 0], golden["weights"], atol=2e-6)
@@ -284,56 +294,55 @@ def test_a_decoder_writes_what_a_llama_of_transformers_does():
 
 
 @pytest.mark.parametrize("output", [None, normal(D_MODEL, VOCAB, seed=3)], ids=["tied", "untied"])
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("scheme", [Rotary(base=50), Sinusoidal(base=70), Alibi(), None], ids=repr)
 def test_a_decoder_equals_loops(scheme, output):
-    model = random_decoder(positions=scheme, output=output, norm_eps=0.02, rope_base=50)
+    model = random_decoder(positions=scheme, output=output, norm_eps=0.02)
     expected = oracles.decoder(model, TOKENS)
     for computed, wanted in zip(model.trace(TOKENS), expected, strict=True):
         np.testing.assert_allclose(computed, wanted, rtol=1e-9, atol=1e-10)
     np.testing.assert_array_equal(model.logits(TOKENS), model.trace(TOKENS).logits)
 
 
-@pytest.mark.parametrize("pairing", ["interleaved", "halves"])
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_positions_and_mask_of_one_s_own(scheme, pairing):
-    model = random_decoder(positions=scheme, rope_pairing=pairing)
+@pytest.mark.parametrize("scheme", [*SCHEMES, Rotary(pairing="halves")], ids=repr)
+def test_positions_and_mask_of_one_s_own(scheme):
+    model = random_decoder(positions=scheme)
     places, mask = normal(LEN) * 20, normal(LEN, LEN) > -0.5
     mask[4] = False  # it may attend to nothing, not even to itself
     expected = oracles.decoder(model, TOKENS, places, mask)
     for computed, wanted in zip(
-        model.trace(TOKENS, positions=places, mask=mask), expected, strict=True
+        model.trace(TOKENS, position_ids=places, mask=mask), expected, strict=True
     ):
         np.testing.assert_allclose(computed, wanted, rtol=1e-8, atol=1e-9)
-    logits = model.logits(TOKENS, positions=places, mask=mask)
+    logits = model.logits(TOKENS, position_ids=places, mask=mask)
     np.testing.assert_allclose(logits, expected[0], rtol=1e-8, atol=1e-9)
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
 def test_a_batch_is_its_sequences(scheme):
     model, rng = random_decoder(positions=scheme), np.random.default_rng(0)
     tokens = rng.integers(0, VOCAB, size=(2, 3, LEN))
     places = 20 * normal(2, 1, LEN)
     mask = normal(3, LEN, LEN) > -0.5
-    trace = model.trace(tokens, positions=places, mask=mask)
+    trace = model.trace(tokens, position_ids=places, mask=mask)
     assert trace.logits.shape == (2, 3, LEN, VOCAB)
     assert trace.states.shape == (3, 2, 3, LEN, D_MODEL)
     assert trace.weights.shape == (2, 2, 3, NUM_HEADS, LEN, LEN)
     for a, b in np.ndindex(2, 3):
-        one = model.trace(tokens[a, b], positions=places[a, 0], mask=mask[b])
+        one = model.trace(tokens[a, b], position_ids=places[a, 0], mask=mask[b])
         np.testing.assert_allclose(trace.logits[a, b], one.logits, rtol=1e-9, atol=1e-10)
         np.testing.assert_allclose(trace.states[:, a, b], one.states, rtol=1e-9, atol=1e-10)
         np.testing.assert_allclose(trace.weights[:, a, b], one.weights, atol=1e-12)
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
 def test_one_place_for_all_tokens(scheme):
     model = random_decoder(positions=scheme)
-    expected = model.logits(TOKENS, positions=[2.5] * LEN)
+    expected = model.logits(TOKENS, position_ids=[2.5] * LEN)
     for place in (2.5, [2.5]):
-        np.testing.assert_array_equal(model.logits(TOKENS, positions=place), expected)
+        np.testing.assert_array_equal(model.logits(TOKENS, position_ids=place), expected)
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
 def test_the_future_changes_nothing(scheme):
     model = random_decoder(positions=scheme)
     other = TOKENS.copy()
@@ -343,14 +352,14 @@ def test_the_future_changes_nothing(scheme):
     assert (before[4:] != after[4:]).all(axis=-1).all()
 
 
-@pytest.mark.parametrize("scheme", ["rotary", "alibi", "none"])
+@pytest.mark.parametrize("scheme", [Rotary(), Alibi(), None], ids=repr)
 def test_relative_positions_may_all_move(scheme):
     model = random_decoder(positions=scheme)
-    moved = model.logits(TOKENS, positions=np.arange(LEN) + 300)
+    moved = model.logits(TOKENS, position_ids=np.arange(LEN) + 300)
     np.testing.assert_allclose(moved, model.logits(TOKENS), rtol=1e-9, atol=1e-10)
 
 
-@pytest.mark.parametrize("scheme", ["rotary", "alibi", "none"])
+@pytest.mark.parametrize("scheme", [Rotary(), Alibi(), None], ids=repr)
 def test_padding_on_the_left_changes_nothing(scheme):
     model = random_decoder(positions=scheme)
     padded = np.r_[[0, 0, 0], TOKENS]
@@ -370,7 +379,7 @@ def test_what_is_masked_may_be_no_number(bad):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float16])
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
 def test_a_decoder_keeps_the_dtype_of_its_embedding(scheme, dtype):
     model = cast(random_decoder(positions=scheme), dtype)
     tolerance = 40 * np.finfo(dtype).eps
@@ -423,7 +432,7 @@ def test_parameters_are_not_changed():
 # --- Generation -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
 def test_a_cache_changes_nothing(scheme, monkeypatch):
     model = random_decoder(positions=scheme)
     seen = []
@@ -566,6 +575,211 @@ def test_temperature_zero_asks_no_generator():
     assert rng.random() == np.random.default_rng(0).random()
 
 
+# --- Caches of one's own --------------------------------------------------------------
+
+
+def used():
+    """Return a cache that holds three tokens."""
+    cache = KVCache()
+    cache.append(np.zeros((KV_HEADS, 3, HEAD_DIM)), np.zeros((KV_HEADS, 3, HEAD_DIM)))
+    return cache
+
+
+@pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
+@pytest.mark.parametrize("windows", [(3, 3), (2, 5), (None, 4), (1, None), (LEN, 50), (None, None)])
+def test_a_cache_with_a_window_is_a_mask(scheme, windows):
+    model = random_decoder(positions=scheme)
+    caches = [KVCache(window) for window in windows]
+    written = model.generate(TOKENS, 9, caches=caches)
+    assert [len(c) for c in caches] == [min(LEN + 8, window or 99) for window in windows]
+    layer = iter(2 * [*windows])
+
+    def windowed(query, key, value, mask, **options):
+        window = next(layer) or 99
+        near = ~causal_mask(query.shape[-2] + window, query.shape[-2])[:-window]
+        return scaled_dot_product_attention(query, key, value, mask & near, **options)
+
+    logits = model.logits(written[:-1], parts=Parts(attend=windowed))[LEN - 1 :]
+    assert written[LEN:].tolist() == logits.argmax(axis=-1).tolist()
+    if min(window or 99 for window in windows) < LEN:
+        whole = model.logits(written[:-1])[LEN - 1 :]
+        assert abs(whole - logits).max() > 1e-3  # it was not said in vain
+
+
+def test_windows_change_the_text():
+    model = random_decoder()
+    near = model.generate(TOKENS, 23, caches=[KVCache(2), KVCache(2)])
+    assert near.tolist() != model.generate(TOKENS, 23).tolist()
+    whole = model.generate(TOKENS, 23, caches=(KVCache(), KVCache()))
+    assert whole.tolist() == model.generate(TOKENS, 23).tolist()
+
+
+# --- Parts put in place of others ------------------------------------------------------
+
+
+@pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
+def test_the_public_functions_are_the_parts(scheme):
+    model = random_decoder(positions=scheme)
+    parts = Parts(rms_norm, scaled_dot_product_attention, swiglu)
+    found = model.logits(TOKENS, parts=parts)
+    np.testing.assert_array_equal(found, model.logits(TOKENS))
+
+
+def test_attention_is_called_once_a_layer_with_heads_that_share_keys():
+    calls = []
+
+    def attend(query, key, value, mask, **options):
+        calls.append((query.shape, key.shape, value.shape, mask.shape, [*options]))
+        return scaled_dot_product_attention(query, key, value, mask, **options)
+
+    tokens = np.stack([TOKENS, TOKENS, TOKENS])
+    mask = np.ones((3, 1, LEN), bool)
+    for scheme, bias in ((Rotary(), []), (Alibi(), ["bias"])):
+        model = random_decoder(positions=scheme)
+        model.logits(TOKENS, parts=Parts(attend=attend))
+        model.logits(tokens, mask=mask, parts=Parts(attend=attend))
+        heads, kv_heads = (NUM_HEADS, LEN, HEAD_DIM), (KV_HEADS, LEN, HEAD_DIM)
+        one = heads, kv_heads, kv_heads, (LEN, LEN), bias
+        three = (3, *heads), (3, *kv_heads), (3, *kv_heads), (3, 1, LEN, LEN), bias
+        assert calls == [one, one, three, three]
+        calls.clear()
+
+
+def test_every_norm_and_feed_forward_layer_is_the_given_one():
+    model, seen = random_decoder(norm_eps=0.25), []
+
+    def norm(x, gain, eps):
+        seen.append(eps)
+        return layer_norm(x, gain, 0 * gain, eps)
+
+    def feed(x, w_gate, w_up, w_down):
+        return np.maximum(x @ w_gate, 0) @ w_down + 0 * (x @ w_up) @ w_down
+
+    found = model.logits(TOKENS, parts=Parts(norm=norm, feed_forward=feed))
+    assert seen == 5 * [0.25]
+    x, may = model.embedding[TOKENS], causal_mask(LEN)
+    for layer in model.layers:
+        attention, normed = layer.attention, norm(x, layer.attention_norm, 0.25)
+        turned = [apply_rotary(h) for h in (attention.queries(normed), attention.keys(normed))]
+        heads = scaled_dot_product_attention(*turned, attention.values(normed), may).output
+        x = x + attention.combine(heads)
+        x = x + feed(norm(x, layer.feed_forward_norm, 0.25), layer.w_gate, layer.w_up, layer.w_down)
+    expected = norm(x, model.final_norm, 0.25) @ model.embedding.T
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("part", ["norm", "attend", "feed_forward"])
+@pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
+def test_a_part_that_computes_wider_is_rounded(scheme, part):
+    model = cast(random_decoder(positions=scheme), np.float32)
+
+    def wider(usual):
+        def wide(x, *others, **options):
+            result = usual(x.astype(float), *others, **options)
+            assert x.dtype == np.float32
+            return result
+
+        return wide
+
+    parts = Parts()._replace(**{part: wider(getattr(Parts(), part))})
+    found = model.logits(TOKENS, parts=parts)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, model.logits(TOKENS), atol=1e-4)
+
+
+def test_attention_may_return_no_weights():
+    def of_the_last(query, key, value, mask):
+        return AttentionOutput(np.repeat(value, NUM_HEADS // KV_HEADS, axis=-3), None)
+
+    own = random_decoder().logits(TOKENS, parts=Parts(attend=of_the_last))
+    alone = random_decoder().logits(TOKENS, mask=np.eye(LEN, dtype=bool))
+    np.testing.assert_allclose(own, alone, rtol=1e-10)
+
+
+# --- Positions of one's own -------------------------------------------------------------
+
+
+def partly(row, position):
+    return [*oracles.rotated(row[:2], position, 30.0), *row[2:]]
+
+
+def slowed(row, position):
+    fast, slow = oracles.rotated(row[:2], position), oracles.rotated(row[2:], position, 1.0)
+    angle = position * 30.0 ** (-2 / 4) / 8
+    x, y = row[2:]
+    slow = [x * math.cos(angle) - y * math.sin(angle), x * math.sin(angle) + y * math.cos(angle)]
+    return [*fast, *slow]
+
+
+@pytest.mark.parametrize(
+    ("scheme", "turned"),
+    [(PartialRotary(2), partly), (ScaledRotary(8.0), slowed)],
+    ids=["partial", "scaled"],
+)
+def test_a_scheme_of_one_s_own_equals_loops(scheme, turned):
+    model = random_decoder(positions=scheme)
+    expected = oracles.decoder(model, TOKENS, turned=turned)
+    for computed, wanted in zip(model.trace(TOKENS), expected, strict=True):
+        np.testing.assert_allclose(computed, wanted, rtol=1e-9, atol=1e-10)
+    written = model.generate(TOKENS, 11)
+    at_once = model.logits(written[:-1])[LEN - 1 :]
+    assert written[LEN:].tolist() == at_once.argmax(axis=-1).tolist()
+
+
+class Learned:
+    """Add a learned vector for each position, and bias scores by a table of distances."""
+
+    def __init__(self, table, distances):
+        self.table, self.distances = table, distances
+
+    def place(self, positions, key_positions, sizes):
+        assert sizes == (D_MODEL, NUM_HEADS, HEAD_DIM, np.dtype(np.float64))
+        distance = positions[..., None] - key_positions[..., None, :]
+        return Placed(added=self.table[positions], bias=self.distances[:, distance])
+
+
+def test_a_scheme_may_add_vectors_and_biases():
+    table, distances = normal(30, D_MODEL), normal(NUM_HEADS, 30)
+    learned = random_decoder(positions=Learned(table, distances))
+    found = learned.trace(TOKENS)
+    np.testing.assert_array_equal(found.states[0], learned.embedding[TOKENS] + table[:LEN])
+    places = np.arange(LEN)
+    attention = learned.layers[0].attention
+    normed = rms_norm(found.states[0], learned.layers[0].attention_norm)
+    bias = distances[:, places[:, None] - places]
+    expected = attention(normed, mask=causal_mask(LEN), bias=bias).weights
+    np.testing.assert_allclose(found.weights[0], expected, rtol=1e-12)
+    written = learned.generate(TOKENS, 11)
+    at_once = learned.logits(written[:-1])[LEN - 1 :]
+    assert written[LEN:].tolist() == at_once.argmax(axis=-1).tolist()
+
+
+def test_sinusoidal_is_a_scheme_of_two_numbers():
+    placed = Sinusoidal(base=50.0).place(np.arange(3), np.arange(3), random_decoder()._sizes)
+    np.testing.assert_array_equal(placed.added, sinusoidal_encoding(3, D_MODEL, base=50))
+    assert (placed.scale, placed.turn, placed.bias) == (math.sqrt(D_MODEL), None, None)
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        (lambda: Rotary(base=0.0), "base must be positive, got 0.0"),
+        (lambda: Rotary(pairing="pairs"), "pairing must be 'interleaved' or 'halves', got 'pairs'"),
+        (lambda: Sinusoidal(base=-1.0), "base must be positive, got -1.0"),
+    ],
+)
+def test_positions_that_cannot_be_are_named(made, message):
+    with pytest.raises(ValueError, match=f"^{message}"):
+        made()
+
+
+def test_a_model_is_shown_in_one_line_of_sizes():
+    sizes = "d_model 10, 6 heads of 4 on 3"
+    assert repr(random_layer()) == f"DecoderLayer(MultiHeadAttention({sizes}, float64), hidden 13)"
+    model = cast(random_decoder(positions=Alibi()), np.float32)
+    assert repr(model) == f"Decoder(2 layers, {sizes}, vocab 17, positions Alibi(), float32)"
+
+
 # --- What is refused ------------------------------------------------------------------
 
 
@@ -591,6 +805,18 @@ def test_temperature_zero_asks_no_generator():
         ({"rng": 7}, TypeError, "rng must be a numpy.random.Generator .* got int"),
         ({"stop": VOCAB}, ValueError, "stop must be from 0 to 16, got 17 to 17"),
         ({"stop": "."}, TypeError, "stop must be integers"),
+        (
+            {"caches": [KVCache()]},
+            ValueError,
+            "caches must be one .* 2 layers, got 1 in 1 places",
+        ),
+        ({"caches": [KVCache()] * 2}, ValueError, "caches must be .* 2 layers, got 1 in 2 places"),
+        ({"caches": [KVCache(), {}]}, TypeError, r"caches\[1\] must be a KVCache, got dict"),
+        (
+            {"caches": [KVCache(), used()]},
+            ValueError,
+            r"caches must be empty, .* \[0, 3\]",
+        ),
     ],
 )
 def test_a_generation_that_cannot_be_is_named(changed, error, message):
@@ -604,9 +830,9 @@ def test_a_generation_that_cannot_be_is_named(changed, error, message):
         ({"tokens": 3}, ValueError, r"tokens must have at least 1 axis \(..., len\)"),
         ({"tokens": [VOCAB]}, ValueError, "tokens must be from 0 to 16, got 17 to 17"),
         ({"tokens": [[1.5]]}, TypeError, "tokens must be integers, got dtype float64"),
-        ({"positions": [0, 1]}, ValueError, r"positions of shape \(2,\) must .* = \(7,\)"),
-        ({"positions": np.zeros((2, LEN))}, ValueError, r"positions of shape \(2, 7\) must"),
-        ({"positions": np.nan}, ValueError, "positions must be finite, got nan"),
+        ({"position_ids": [0, 1]}, ValueError, r"position_ids of shape \(2,\) must .* = \(7,\)"),
+        ({"position_ids": np.zeros((2, LEN))}, ValueError, r"position_ids of shape \(2, 7\) must"),
+        ({"position_ids": np.nan}, ValueError, "position_ids must be finite, got nan"),
         ({"mask": np.ones((LEN, LEN))}, TypeError, "mask must be boolean"),
         ({"mask": np.ones((LEN, 3), bool)}, ValueError, r"mask of shape \(7, 3\) must broadcast"),
         ({"mask": np.ones((2, LEN, LEN), bool)}, ValueError, r"mask must not .* \(2, 7, 7\) for"),
@@ -641,12 +867,17 @@ ODD = random_layer(head_dim=3)
             *(ValueError, r"layers must be alike .* got \[\(3, 4\), \(6, 4\)\]"),
         ),
         ({"layers": (ODD,)}, ValueError, "head_dim must be positive and even, got 3"),
-        ({"rope_base": 0.0}, ValueError, "base must be positive, got 0.0"),
-        ({"rope_pairing": "pairs"}, ValueError, "rope_pairing must be 'interleaved' or 'halves'"),
-        ({"positions": "learned"}, ValueError, "positions must be 'rotary', .* got 'learned'"),
+        (
+            {"positions": "rotary"},
+            *(
+                TypeError,
+                r"positions must be None or .* place, as Rotary\(\) has, got 'rotary'",
+            ),
+        ),
+        ({"positions": Placed}, TypeError, "positions must be None or have a method place"),
         (
             {
-                "positions": "sinusoidal",
+                "positions": Sinusoidal(),
                 "embedding": normal(5, 11),
                 "final_norm": normal(11),
                 "layers": (random_layer(d_model=11),),
@@ -661,7 +892,7 @@ def test_a_decoder_that_does_not_fit_is_named(changed, error, message):
 
 
 def test_only_rotary_needs_an_even_head_dim():
-    for scheme in ("sinusoidal", "alibi", "none"):
+    for scheme in (Sinusoidal(), Alibi(), None):
         assert random_decoder(layers=(ODD,), positions=scheme).logits(TOKENS).shape == (7, 17)
 
 

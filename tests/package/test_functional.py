@@ -867,3 +867,171 @@ def test_additive_attention_names_the_parameter_that_is_not_real(name):
     x, parameters[name] = np.eye(2), parameters[name] * 1j
     with pytest.raises(TypeError, match=rf"^{name} must hold real numbers"):
         additive_attention(x, x, x, **parameters)
+
+
+# --- attend: any scores -----------------------------------------------------------
+
+
+def mixed(scores, value, mask=None, bias=None):
+    """Weigh each row by the loop's softmax, and mix by the loop's product."""
+    scores = scores + (0 if bias is None else bias)
+    mask = np.broadcast_to(True if mask is None else mask, scores.shape)
+    weights = np.empty(scores.shape)
+    for at in np.ndindex(scores.shape[:-1]):
+        weights[at] = oracles.softmax_row(scores[at].tolist(), mask[at])
+    return weights
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("biased", [False, True])
+def test_any_scores_become_weights(masked, biased):
+    scores, value = 3 * normal(BATCH, LEN_Q, LEN_K), normal(LEN_K, D_V)
+    mask = random_mask(LEN_Q, LEN_K) if masked else None
+    bias = normal(LEN_Q, LEN_K) if biased else None
+    before = scores.copy()
+    output, weights = functional.attend(scores, value, mask, bias=bias)
+    expected = mixed(scores, value, mask, bias)
+    np.testing.assert_allclose(weights, expected, rtol=1e-12, atol=1e-15)
+    for at in np.ndindex(BATCH, LEN_Q):
+        np.testing.assert_allclose(output[at], oracles.matmul(expected[at][None], value)[0])
+    np.testing.assert_array_equal(scores, before)
+
+
+def test_attention_is_one_line_above_it():
+    query, key, value = normal(LEN_Q, D_K), normal(LEN_K, D_K), normal(LEN_K, D_V)
+    mask, bias = random_mask(LEN_Q, LEN_K), normal(LEN_Q, LEN_K)
+    found = functional.attend(0.3 * query @ key.T, value, mask, bias=bias)
+    expected = scaled_dot_product_attention(query, key, value, mask, bias=bias, scale=0.3)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+@pytest.mark.parametrize("poison", [np.nan, np.inf])
+def test_what_scores_or_mask_hide_reaches_nobody(poison):
+    scores, value = normal(LEN_Q, LEN_K), normal(LEN_K, D_V)
+    scores[:, 2] = -np.inf
+    mask = np.arange(LEN_K) != 3
+    clean = functional.attend(scores, value, mask)
+    value[2] = value[3] = poison
+    scores[:, 3] = poison
+    with np.errstate(all="raise"):
+        found = functional.attend(scores, value, mask)
+    np.testing.assert_allclose(found.output, clean.output, rtol=1e-12)
+    np.testing.assert_array_equal(found.weights, clean.weights)
+    assert not found.weights[:, 2:4].any()
+
+
+def test_rows_of_scores_that_see_nothing_give_zeros():
+    scores = normal(3, LEN_K)
+    scores[0] = -np.inf
+    mask = np.array([[True], [False], [True]])
+    output, weights = functional.attend(scores, normal(LEN_K, D_V), mask)
+    assert not output[:2].any()
+    assert not weights[:2].any()
+    assert weights[2].sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int64])
+def test_scores_and_values_give_the_dtype(dtype):
+    scores, value = (4 * normal(LEN_Q, LEN_K)).astype(dtype), (4 * normal(LEN_K, 2)).astype(dtype)
+    found = functional.attend(scores, value, bias=np.zeros(LEN_K))
+    expected = np.float64 if dtype == np.int64 else dtype
+    assert (found.output.dtype, found.weights.dtype) == (expected, expected)
+    exact = functional.attend(scores.astype(float), value.astype(float))
+    np.testing.assert_allclose(found.weights, exact.weights, atol=2e-3)
+    np.testing.assert_allclose(found.output, exact.output, atol=2e-2)
+
+
+def test_float16_scores_of_a_large_sum_do_not_overflow():
+    found = functional.attend(np.full((1, 3), 60000, np.float16), np.eye(3), bias=[0, 0, 60000.0])
+    np.testing.assert_array_equal(found.weights, [[0, 0, 1]])
+
+
+@pytest.mark.parametrize(
+    ("changed", "error", "message"),
+    [
+        ({"scores": normal(LEN_K)}, ValueError, "scores must have at least 2 axes"),
+        ({"value": normal(LEN_K)}, ValueError, "value must have at least 2 axes"),
+        ({"value": normal(5, 2)}, ValueError, "scores and value .* same length len_k, got 7 and 5"),
+        ({"scores": normal(4, 3, LEN_K), "value": normal(3, LEN_K, 2)}, ValueError,
+         r"leading axes of scores and value must broadcast, got \(4,\) and \(3,\); heads of scores "
+         r"\(axis -3\) may be a multiple of those of value"),
+        ({"mask": np.ones(LEN_K)}, TypeError, "mask must be boolean"),
+        ({"mask": np.ones((2, LEN_K), bool)}, ValueError, r"mask of shape \(2, 7\) must broadcast"),
+        ({"bias": np.ones(LEN_K, bool)}, TypeError, "bias must hold numbers"),
+        ({"bias": np.ones((2, LEN_K))}, ValueError, r"bias of shape \(2, 7\) must broadcast"),
+        ({"scores": normal(3, LEN_K) * 1j}, TypeError, "scores must hold real numbers"),
+        ({"value": normal(LEN_K, 2) * 1j}, TypeError, "value must hold real numbers"),
+    ],
+)  # fmt: skip
+def test_scores_that_do_not_fit_are_named(changed, error, message):
+    given = {"scores": normal(3, LEN_K), "value": normal(LEN_K, 2)} | changed
+    with pytest.raises(error, match=f"^{message}"):
+        functional.attend(**given)
+
+
+# --- heads that share keys and values -----------------------------------------------
+
+SHARED = {  # of queries, of keys, of values
+    "six heads on three": ((6, LEN_Q, D_K), (3, LEN_K, D_K), (3, LEN_K, 2)),
+    "six heads on two, a batch": ((2, 6, LEN_Q, D_K), (2, 2, LEN_K, D_K), (2, 2, LEN_K, 2)),
+    "one memory for a batch": ((2, 6, LEN_Q, D_K), (3, LEN_K, D_K), (1, 3, LEN_K, 2)),
+    "values of one head": ((6, LEN_Q, D_K), (3, LEN_K, D_K), (1, LEN_K, 2)),
+    "keys of one head": ((6, LEN_Q, D_K), (LEN_K, D_K), (2, LEN_K, 2)),
+    "one query": ((6, 1, D_K), (3, LEN_K, D_K), (3, LEN_K, 2)),
+    "one KV head": ((4, LEN_Q, D_K), (1, LEN_K, D_K), (1, LEN_K, 2)),
+}
+
+
+def of_own(query, heads):
+    """Give each query head its own copy of the keys or values that it uses."""
+    return np.stack([
+        heads if heads.ndim == 2 else heads[..., h * heads.shape[-3] // query.shape[-3], :, :]
+        for h in range(query.shape[-3])
+    ], axis=-3)  # fmt: skip
+
+
+@pytest.mark.parametrize("which", SHARED)
+@pytest.mark.parametrize("hidden", ["nothing", "for all heads", "for each head"])
+def test_heads_that_share_keys_equal_loops(which, hidden):
+    query, key, value = (normal(*shape) for shape in SHARED[which])
+    heads, len_q = query.shape[-3:-1]
+    shape = (heads, len_q, LEN_K) if hidden == "for each head" else (len_q, LEN_K)
+    mask, bias = (None, None) if hidden == "nothing" else (random_mask(*shape), normal(*shape))
+    found = scaled_dot_product_attention(query, key, value, mask, bias=bias, scale=0.4)
+    own = query, of_own(query, key), of_own(query, value)
+    expected = oracles.dot_product_attention(*own, mask, 0.4, bias)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-13)
+
+
+@given(data=st.data())
+def test_what_is_not_finite_stays_with_the_heads_that_share_it(data):
+    query, key, value = normal(6, 3, 2), normal(3, 5, 2), normal(3, 5, 2)
+    key, value = poisoned(data, key), poisoned(data, value)
+    mask = data.draw(booleans(*data.draw(st.sampled_from([(), (1,), (6,)])), 3, 5))
+    with np.errstate(invalid="raise", over="raise", divide="raise"):
+        result = scaled_dot_product_attention(query, key, value, mask)
+    own = query, of_own(query, key), of_own(query, value)
+    expected = oracles.attention_as_ieee_has_it(*own, mask)
+    np.testing.assert_allclose(result.output, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("heads", "kv_heads", "of_values"), [(6, 4, 4), (3, 6, 6), (6, 3, 2), (6, 0, 0), (6, 6, 3)]
+)
+def test_heads_that_cannot_share_are_told_how_they_could(heads, kv_heads, of_values):
+    message = (
+        f"leading axes of query, key and value must broadcast, got ({heads},), ({kv_heads},) and "
+        f"({of_values},); heads of query (axis -3) may be a multiple of those of key and value"
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        scaled_dot_product_attention(
+            normal(heads, 3, 2), normal(kv_heads, 5, 2), normal(of_values, 5, 2)
+        )
+
+
+def test_other_attentions_do_not_say_that_heads_may_share():
+    w = np.eye(2), np.eye(2), np.ones(2)
+    with pytest.raises(ValueError, match=r"must broadcast, got \(6,\), \(3,\) and \(3,\)$"):
+        additive_attention(normal(6, 3, 2), normal(3, 5, 2), normal(3, 5, 2), *w)

@@ -640,3 +640,67 @@ def test_the_largest_error_is_returned_relative_to_its_array():
         return gradients
 
     assert check_gradient(np.multiply, slightly_wrong, x, y) == pytest.approx(5e-7, rel=0.01)
+
+
+def repeated(heads, of_each):
+    """Give each query head keys or values of its own."""
+    return np.repeat(heads, of_each, axis=-3)
+
+
+SHARED = {  # of queries, of keys, of values
+    "six heads on three": ((6, 3, 5), (3, 7, 5), (3, 7, 2)),
+    "six heads on two, a batch": ((2, 6, 3, 5), (2, 2, 7, 5), (2, 2, 7, 2)),
+    "one memory for a batch": ((2, 6, 3, 5), (3, 7, 5), (1, 3, 7, 2)),
+    "values of one head": ((6, 3, 5), (3, 7, 5), (1, 7, 2)),
+    "values for all": ((4, 3, 5), (2, 7, 5), (7, 2)),
+    "one KV head": ((4, 3, 5), (1, 7, 5), (1, 7, 2)),
+}
+
+
+@pytest.mark.parametrize("which", SHARED)
+@pytest.mark.parametrize("masked", [False, True])
+def test_gradients_of_heads_that_share_keys_are_sums_over_them(which, masked):
+    query, key, value = (normal(*shape, seed=n) for n, shape in enumerate(SHARED[which]))
+    heads, kv_heads = query.shape[-3], key.shape[-3]
+    mask = normal(heads, 3, 7) < 0.7 if masked else None
+    bias = normal(heads, 3, 7, seed=1) if masked else None
+    whole = [query, repeated(key, heads // kv_heads), value]
+    if value.ndim > 2:
+        whole[2] = repeated(value, heads // value.shape[-3])
+    d_output = normal(*query.shape[:-1], 2)
+    if masked:
+        mask[:, 1] = False  # a query that sees nothing
+    found = attention_backward(d_output, query, key, value, mask, bias=bias, scale=0.3)
+    expected = oracles.attention_gradients(d_output, *whole, mask, 0.3, bias)
+    for one, other, array in zip(found, expected, (query, key, value), strict=True):
+        assert one.shape == array.shape
+        if array.ndim > 2 and other.shape[-3] != array.shape[-3]:
+            of_each = other.shape[-3] // array.shape[-3]
+            other = sum(other[..., n::of_each, :, :] for n in range(of_each))
+        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
+
+
+def test_blocks_of_heads_that_share_keys_give_the_same_gradients():
+    query, key, value = normal(2, 6, 11, 5), normal(2, 3, 13, 5), normal(3, 13, 2)
+    mask, d_output = normal(2, 1, 11, 13) < 0.7, normal(2, 6, 11, 2)
+    forward = blockwise_attention(query, key, value, mask, causal=True)
+    found = blockwise_attention_backward(
+        d_output, query, key, value, *forward, mask, causal=True, block_size=4
+    )
+    mask = mask & causal_seen(11, 13)
+    for one, other in zip(
+        found, attention_backward(d_output, query, key, value, mask), strict=True
+    ):
+        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("poison", [np.nan, np.inf])
+def test_a_masked_nan_of_shared_heads_reaches_no_gradient(poison):
+    query, key, value, d_output = normal(4, 3, 5), normal(2, 7, 5), normal(2, 7, 3), normal(4, 3, 3)
+    mask = np.ones((3, 7), dtype=bool)
+    mask[:, 2] = False
+    expected = attention_backward(d_output, query, key, value, mask)
+    key[1, 2], value[1, 2] = poison, poison
+    found = attention_backward(d_output, query, key, value, mask)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-13)

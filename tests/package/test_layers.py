@@ -295,11 +295,11 @@ def test_a_layer_is_itself_and_no_other():
     assert {layer: "one", twin: "two"}[layer] == "one"
 
 
-def test_a_bias_may_be_none_by_name():
+def test_as_many_kv_heads_as_heads_and_a_bias_of_zeros_by_default():
     layer = MultiHeadAttention(
         **{name: np.eye(2) for name in SIZES}, num_heads=2, num_kv_heads=None, b_q=None
     )
-    assert layer.num_kv_heads is None
+    assert layer.num_kv_heads == 2
     assert layer.keys(np.eye(2)).shape == (2, 2, 1)
     np.testing.assert_array_equal(layer.b_q, [0, 0])
 
@@ -356,7 +356,7 @@ def test_a_layer_with_another_field_is_another_layer():
 
 def test_the_same_matrices_serve_another_number_of_heads():
     layer = MultiHeadAttention.init(np.random.default_rng(0), 12, 1)
-    other = dataclasses.replace(layer, num_heads=4)
+    other = dataclasses.replace(layer, num_heads=4, num_kv_heads=None)
     assert other.keys(np.ones((LEN_K, 12))).shape == (4, LEN_K, 3)
 
 
@@ -821,8 +821,8 @@ def test_init_draws_floats(dtype):
 @pytest.mark.parametrize("num_kv_heads", [None, 1, 2, 3, 6])
 def test_init_makes_square_matrices_and_narrow_ones(num_kv_heads):
     layer = MultiHeadAttention.init(np.random.default_rng(0), 12, 6, num_kv_heads)
-    assert (layer.num_heads, layer.num_kv_heads) == (6, num_kv_heads)
     kv_heads = 6 if num_kv_heads is None else num_kv_heads
+    assert (layer.num_heads, layer.num_kv_heads, layer.head_dim) == (6, kv_heads, 2)
     assert layer.w_q.shape == layer.w_o.shape == (12, 12)
     assert layer.w_k.shape == layer.w_v.shape == (12, 2 * kv_heads)
     assert layer(normal(LEN_Q, 12)).weights.shape == (6, LEN_Q, LEN_Q)
@@ -896,3 +896,35 @@ def test_a_packed_torch_layer_gives_what_torch_returned():
         np.testing.assert_allclose(weights, case["weights"], atol=1e-8, rtol=0)
         average = weights.mean(axis=1)
         np.testing.assert_allclose(average, case["weights_averaged"], atol=1e-8, rtol=0)
+
+
+@pytest.mark.parametrize("num_kv_heads", [None, 1, 2, 3])
+def test_the_steps_around_attention_are_the_layer(num_kv_heads):
+    layer = MultiHeadAttention.init(np.random.default_rng(0), 12, 6, num_kv_heads)
+    x, mask, bias = normal(BATCH, LEN_K, 12), causal_mask(LEN_K), normal(6, LEN_K, LEN_K)
+    parts = layer.queries(x), layer.keys(x), layer.values(x)
+    heads, weights = scaled_dot_product_attention(*parts, mask, bias=bias)
+    expected = layer(x, mask=mask, bias=bias)
+    np.testing.assert_array_equal(layer.combine(heads), expected.output)
+    np.testing.assert_array_equal(weights, expected.weights)
+
+
+def test_a_layer_is_shown_in_one_line_of_sizes():
+    given = grouped_parameters(6, 2)
+    layer = MultiHeadAttention(**given, num_heads=6, num_kv_heads=2)
+    sizes = f"d_model {D_Q}, 6 heads of {HEAD_DIM} on 2"
+    assert repr(layer) == f"MultiHeadAttention({sizes}, float64)"
+    one = MultiHeadAttention.init(np.random.default_rng(0), 12, 4, dtype=np.float32)
+    assert repr(one) == "MultiHeadAttention(d_model 12, 4 heads of 3 on 4, float32)"
+
+
+def test_tokens_in_heads_may_share_a_memory():
+    x, memory = normal(6, LEN_Q, D_Q), normal(3, LEN_K, D_K)
+    w_q, w_k, w_v = normal(D_Q, 5), normal(D_K, 5), normal(D_K, 2)
+    found = cross_attention(x, memory, w_q, w_k, w_v)
+    for head in range(6):
+        one = cross_attention(x[head], memory[head // 2], w_q, w_k, w_v)
+        np.testing.assert_allclose(found.output[head], one.output, rtol=1e-12)
+        np.testing.assert_allclose(found.weights[head], one.weights, rtol=1e-12)
+    with pytest.raises(ValueError, match=r"^leading axes of x and memory must .* of x \(axis -3\)"):
+        cross_attention(x[:5], memory, w_q, w_k, w_v)

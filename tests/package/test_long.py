@@ -359,7 +359,7 @@ WRONG_BLOCKS = {
     ),
     "other batches": (
         *({"query": normal(2, 6, LEN_Q, D_K), "key": normal(5, 3, LEN_K, D_K)}, ValueError),
-        r"leading axes of query, key and value must broadcast, got \(2,\), \(5,\) and \(\)",
+        r"leading axes of query, key and value must broadcast, got \(2, 6\), \(5, 3\) and \(3,\)",
     ),
     "other KV heads": (
         *({"value": normal(2, LEN_K, D_V)}, ValueError),

@@ -17,10 +17,12 @@ def test_causal_mask_allows_the_past_and_the_present(length):
     assert mask.tolist() == expected
 
 
-def test_the_last_rows_are_the_mask_of_generation_with_a_cache():
-    # Queries 4 and 5 of 6 positions: the first may not see the last key.
-    expected = [[True, True, True, True, True, False], [True] * 6]
-    assert causal_mask(6)[-2:].tolist() == expected
+@pytest.mark.parametrize(("len_q", "len_k"), [(2, 5), (1, 7), (3, 3), (5, 2), (3, 0), (0, 3)])
+def test_the_last_query_stands_at_the_last_key(len_q, len_k):
+    mask = causal_mask(len_q, len_k)
+    assert (mask.dtype, mask.shape) == (bool, (len_q, len_k))
+    for query, key in np.ndindex(len_q, len_k):
+        assert mask[query, key] == (len_k - key >= len_q - query)  # as far from the end, or more
 
 
 def test_causal_mask_takes_numpy_integers_and_gives_a_new_array():
@@ -30,14 +32,19 @@ def test_causal_mask_takes_numpy_integers_and_gives_a_new_array():
 
 
 def test_a_negative_length_is_named():
-    with pytest.raises(ValueError, match=r"^length must not be negative, got -1"):
+    with pytest.raises(ValueError, match=r"^len_q must not be negative, got -1"):
         causal_mask(-1)
+    with pytest.raises(ValueError, match=r"^len_k must not be negative, got -2"):
+        causal_mask(3, -2)
 
 
 @pytest.mark.parametrize("length", [2.0, "2", None])
 def test_a_length_is_an_integer(length):
     with pytest.raises(TypeError, match="integer"):
         causal_mask(length)
+    if length is not None:
+        with pytest.raises(TypeError, match="integer"):
+            causal_mask(3, length)
 
 
 @given(st.lists(st.integers(0, 7), max_size=5), st.integers(0, 4))

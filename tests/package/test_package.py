@@ -20,17 +20,14 @@ from packaging.specifiers import SpecifierSet
 
 import attnbook
 from attnbook import Decoder, KVCache, MultiHeadAttention
-from attnbook.translator import Translator
+from attnbook.toys.translator import Translator
 from tests.package import reader_code
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(sys.executable).parent
 
 # Modules that are imported by name, since not every reader needs what they load.
-BY_NAME = (
-    *("attnbook.plotting", "attnbook.pretrained"),
-    *("attnbook.small_world", "attnbook.dates", "attnbook.translator", "attnbook.mistakes"),
-)
+BY_NAME = tuple(f"attnbook.{name}" for name in ("exercises", "plotting", "pretrained", "toys"))
 
 
 # The checkers' own parts are nobody's interface: of `exercises`, the package itself is.
@@ -83,12 +80,13 @@ print(json.dumps(sorted({name.partition(".")[0] for name in set(sys.modules) - b
 def test_all_is_sorted_and_complete():
     exported = attnbook.__all__
     assert exported == sorted(exported)
-    expected = {"exercises"}  # a namespace of its own
+    expected = {name.partition(".")[2] for name in BY_NAME}
     for module, name in (path.rsplit(".", 1) for path in FUNCTIONS | CLASSES):
-        if not module.startswith((*BY_NAME, "attnbook.exercises")):
+        if not module.startswith(BY_NAME):
             expected.add(name)
     assert set(exported) == expected
-    assert all(hasattr(attnbook, name) for name in exported)
+    for name in exported:
+        assert hasattr(attnbook, name) or importlib.import_module(f"attnbook.{name}")
 
 
 def test_the_package_says_that_it_is_typed():
@@ -218,16 +216,16 @@ data = {name: np.array(json.loads(text)[name]) for name in ("query", "key", "val
 weights = attnbook.scaled_dot_product_attention(**data).weights
 assert ((weights > 0) == data["mask"]).all()
 
-from attnbook import pretrained
-tired = pretrained.sentences()[0]
-it, animal = (pretrained.tokens(tired).index(word) for word in ("it", "animal"))
-weights = pretrained.multi_head_attention(3)(pretrained.hidden_states(tired, 3)).weights
+from attnbook.pretrained import minilm, romanizer, storyteller, word_reader
+tired = minilm.sentences()[0]
+it, animal = (minilm.tokens(tired).index(word) for word in ("it", "animal"))
+weights = minilm.multi_head_attention(3)(minilm.hidden_states(tired, 3)).weights
 assert abs(weights[1, it, animal] - 0.68) < 0.005
-assert pretrained.romanizer_alignment(pretrained.romanizer_names()[0]).inverted == "Mamma"
-assert pretrained.g2p()("ball") == ("B", "AO1", "L")
-storyteller = pretrained.storyteller()
-asked = storyteller.tokenizer.encode("<start> the kite is with Ann . who has the kite ?")
-assert storyteller.tokenizer.decode(storyteller.generate(asked, 1)[-1:]) == "Ann"
+assert romanizer.alignment(romanizer.names()[0]).inverted == "Mamma"
+assert word_reader.load()("ball") == ("B", "AO1", "L")
+teller = storyteller.load()
+asked = teller.tokenizer.encode("<start> the kite is with Ann . who has the kite ?")
+assert teller.tokenizer.decode(teller.generate(asked, 1)[-1:]) == "Ann"
 data = resources.files("attnbook") / "data"
 for name in ("minilm", "romanizer", "g2p", "sans", "smollm2"):
     assert (data / f"{name}.LICENSE.txt").is_file() and (data / f"{name}.README.md").is_file()

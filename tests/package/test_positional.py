@@ -124,8 +124,37 @@ def test_a_base_that_is_not_positive_is_named(base):
 
 
 def test_a_negative_length_is_named():
-    with pytest.raises(ValueError, match=r"^length must not be negative, got -1"):
+    with pytest.raises(ValueError, match=r"^length_or_positions must not be negative, got -1"):
         sinusoidal_encoding(-1, D_MODEL)
+
+
+@pytest.mark.parametrize("shape", [(5,), (1,), (0,), (2, 3)])
+def test_positions_of_one_s_own(shape):
+    positions = 40 * np.random.default_rng(0).standard_normal(shape)
+    encoding = sinusoidal_encoding(positions.tolist() if shape[0] else positions, 6, base=50)
+    assert encoding.shape == (*shape, 6)
+    for at in np.ndindex(shape):
+        expected = oracles.encoding_at(positions[at], 6, 50)
+        np.testing.assert_allclose(encoding[at], expected, atol=1e-12)
+
+
+def test_positions_counted_from_0_are_a_length():
+    np.testing.assert_array_equal(
+        sinusoidal_encoding(np.arange(LENGTH), D_MODEL), sinusoidal_encoding(LENGTH, D_MODEL)
+    )
+
+
+@pytest.mark.parametrize(
+    ("positions", "error", "message"),
+    [
+        ([0, math.inf], ValueError, "must be finite"),
+        ([True], TypeError, "must hold numbers, got dtype bool"),
+        ([1j], TypeError, "must hold real numbers, got dtype complex128"),
+    ],
+)
+def test_what_is_no_position_is_named(positions, error, message):
+    with pytest.raises(error, match=f"^length_or_positions {message}"):
+        sinusoidal_encoding(positions, D_MODEL)
 
 
 @pytest.mark.parametrize(("length", "d_model"), [(2.0, 4), (2, 4.0), ("2", 4)])

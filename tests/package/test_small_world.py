@@ -8,7 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attnbook.small_world import COLOURS, MEN, PEOPLE, PLACES, REACH, THINGS, WOMEN, WORDS, story
+from attnbook.toys.small_world import (
+    COLOURS,
+    MEN,
+    PEOPLE,
+    PLACES,
+    REACH,
+    THINGS,
+    WOMEN,
+    WORDS,
+    story,
+)
 
 SORTS = (PEOPLE, PLACES, COLOURS)
 ASKED = {"who": PEOPLE, "where": PLACES, "what": COLOURS}

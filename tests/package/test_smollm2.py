@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attnbook import apply_rotary, causal_mask, pretrained, rms_norm, scaled_dot_product_attention
+from attnbook import apply_rotary, causal_mask, rms_norm, scaled_dot_product_attention
+from attnbook.pretrained import smollm2
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "attnbook" / "data"
-SENTENCES = pretrained.smollm2_sentences()
-BASE = pretrained.SMOLLM2_ROPE_BASE
+SENTENCES = smollm2.sentences()
+BASE = smollm2.ROPE_BASE
 # The projections are exact, but states were rounded to float16, by up to 2**-12 of themselves.
 # Scores of this layer reach 20, so they are off by up to 0.005 or so, and a weight reacts with at
 # most a quarter of that. Measured: 0.00102.
@@ -20,8 +21,8 @@ HALF = 2 * np.finfo(np.float16).eps  # 0.00195
 
 
 def normed(sentence, layer):
-    states = pretrained.smollm2_hidden_states(sentence, layer)
-    return rms_norm(states, pretrained.smollm2_norm(layer))
+    states = smollm2.hidden_states(sentence, layer)
+    return rms_norm(states, smollm2.norm(layer))
 
 
 def weights(query, key, turn=lambda x: apply_rotary(x, base=BASE)):
@@ -35,11 +36,11 @@ def weights(query, key, turn=lambda x: apply_rotary(x, base=BASE)):
 
 @pytest.mark.parametrize("sentence", SENTENCES)
 def test_the_whole_layer_recomputes_all_its_heads(sentence):
-    x, layer = normed(sentence, 18), pretrained.smollm2_attention(18)
+    x, layer = normed(sentence, 18), smollm2.multi_head_attention(18)
     query, key = layer.queries(x), layer.keys(x)
     shared = key.repeat(3, axis=0)  # (9, len, 64)
     assert BASE == 100_000  # as the model's file says; 1 % more would move no weight enough
-    recorded = pretrained.smollm2_recorded_weights(sentence, 18)
+    recorded = smollm2.recorded_weights(sentence, 18)
     np.testing.assert_allclose(weights(query, shared), recorded, atol=HALF, rtol=0)
     # The tolerance is no wider than it must be: each mistake moves some weight much further.
     for wrong in (
@@ -56,24 +57,24 @@ def test_the_whole_layer_recomputes_all_its_heads(sentence):
 @pytest.mark.parametrize(("layer", "head"), [(16, 0), *((18, head) for head in range(9))])
 def test_a_head_recomputes_its_recorded_weights(sentence, layer, head):
     x = normed(sentence, layer)
-    one = pretrained.smollm2_head(layer, head)
+    one = smollm2.head_projections(layer, head)
     for bias in (one.b_q, one.b_k, one.b_v):
         assert np.array_equal(bias, np.zeros(64))
-    recorded = pretrained.smollm2_recorded_weights(sentence, layer)
+    recorded = smollm2.recorded_weights(sentence, layer)
     found = weights(x @ one.w_q, x @ one.w_k)
     np.testing.assert_allclose(found, recorded[head], atol=HALF, rtol=0)
     assert one.w_v.shape == (576, 64)
     if layer == 18:  # the values of its group, as the layer has them
-        values = pretrained.smollm2_attention(18).values(x)
+        values = smollm2.multi_head_attention(18).values(x)
         np.testing.assert_allclose(x @ one.w_v, values[head // 3], atol=1e-9)
 
 
 def test_weights_are_made_of_codes_by_hand():
     with np.load(DATA / "smollm2.npz") as stored:
         arrays = dict(stored)
-    layer = pretrained.smollm2_attention(18)
+    layer = smollm2.multi_head_attention(18)
     found = {f"layer18.w_{letter}": getattr(layer, f"w_{letter}") for letter in "qkvo"}
-    one = pretrained.smollm2_head(16, 0)
+    one = smollm2.head_projections(16, 0)
     found |= {f"layer16.head0.w_{letter}": getattr(one, f"w_{letter}") for letter in "qkv"}
     for name, matrix in found.items():
         codes, scale, least = (arrays[f"{name}.{part}"] for part in ("codes", "scale", "least"))
@@ -88,8 +89,8 @@ def test_weights_are_made_of_codes_by_hand():
 @pytest.mark.parametrize("layer", [16, 18])
 @pytest.mark.parametrize("sentence", SENTENCES)
 def test_recorded_weights_are_whole_and_causal(sentence, layer):
-    length = len(pretrained.smollm2_tokens(sentence))
-    recorded = pretrained.smollm2_recorded_weights(sentence, layer)
+    length = len(smollm2.tokens(sentence))
+    recorded = smollm2.recorded_weights(sentence, layer)
     assert recorded.shape == (9, length, length)
     assert (recorded >= 0).all()
     assert not recorded[:, ~causal_mask(length)].any()
@@ -98,12 +99,12 @@ def test_recorded_weights_are_whole_and_causal(sentence, layer):
 
 def test_the_named_heads_do_what_they_are_named_for():
     for sentence in SENTENCES:
-        previous = pretrained.smollm2_recorded_weights(sentence, 16)[0]
-        heads = pretrained.smollm2_recorded_weights(sentence, 18)
+        previous = smollm2.recorded_weights(sentence, 16)[0]
+        heads = smollm2.recorded_weights(sentence, 18)
         assert 0.65 < np.diagonal(previous, -1)[1:].mean() < 0.8
         assert heads[8, :, 0].min() > 0.995  # the sink: all on the first token
     # Nothing was said twice before the phrase comes again, and the induction head rests.
-    repeated, tokens = heads[6], pretrained.smollm2_tokens(SENTENCES[3])
+    repeated, tokens = heads[6], smollm2.tokens(SENTENCES[3])
     assert repeated[2:16, 0].min() > 0.95
     for query, key, weight in ((20, 5, 0.79), (21, 6, 0.54), (23, 8, 0.66)):
         assert tokens[query] == tokens[key - 1]
@@ -114,7 +115,7 @@ def test_the_named_heads_do_what_they_are_named_for():
 def test_the_first_token_has_the_same_state_wherever_it_is_first():
     # A causal model sees no more of it: so the two sentences that begin with "The" agree.
     for layer in (16, 18):
-        one, other = (pretrained.smollm2_hidden_states(SENTENCES[i], layer) for i in (0, 3))
+        one, other = (smollm2.hidden_states(SENTENCES[i], layer) for i in (0, 3))
         assert np.array_equal(one[0], other[0])
         assert not np.isclose(one[1], other[1]).all()
     assert abs(one).argmax() < 576  # and its state has an entry like no other token's
@@ -123,11 +124,11 @@ def test_the_first_token_has_the_same_state_wherever_it_is_first():
 
 
 def test_the_table_of_heads_is_of_these_sentences():
-    found = {name: pretrained.smollm2_head_table(name) for name in ("first", "previous")}
+    found = {name: smollm2.head_table(name) for name in ("first", "previous")}
     for layer in (16, 18):
         first, previous = [], []
         for sentence in SENTENCES:
-            for head in pretrained.smollm2_recorded_weights(sentence, layer):
+            for head in smollm2.recorded_weights(sentence, layer):
                 queries = range(2, len(head))
                 first.append([head[query, 0] for query in queries])
                 previous.append([head[query, query - 1] for query in queries])
@@ -136,9 +137,9 @@ def test_the_table_of_heads_is_of_these_sentences():
             np.testing.assert_allclose(found[name][layer], by_head, atol=HALF)
     # "old lighthouse" at 20 and 21 was there at 4 and 5, and so on; "The keeper" was not.
     pairs = [(18, 3), (19, 4), (20, 5), (21, 6), (22, 7), (23, 8)]
-    weights = pretrained.smollm2_recorded_weights(SENTENCES[3], 18)
+    weights = smollm2.recorded_weights(SENTENCES[3], 18)
     by_hand = np.mean([weights[:, query, key] for query, key in pairs], axis=0)
-    found["induction"] = pretrained.smollm2_head_table("induction")
+    found["induction"] = smollm2.head_table("induction")
     np.testing.assert_allclose(found["induction"][18], by_hand, atol=HALF)
     for table in found.values():
         assert table.shape == (30, 9)
@@ -148,11 +149,9 @@ def test_the_table_of_heads_is_of_these_sentences():
 
 
 def test_a_window_needs_the_first_token():
-    whole = pretrained.smollm2_window_loss()
+    whole = smollm2.window_loss()
     for window in (32, 64, 128, 256):
-        last, sink, four = (
-            pretrained.smollm2_window_loss(window, kept) for kept in ([], [0], range(4))
-        )
+        last, sink, four = (smollm2.window_loss(window, kept) for kept in ([], [0], range(4)))
         full = window // 64  # stretches whose tokens see all there is before them
         np.testing.assert_array_equal(last[:full], whole[:full])
         np.testing.assert_array_equal(sink[:full], whole[:full])
@@ -162,15 +161,15 @@ def test_a_window_needs_the_first_token():
         assert (last - sink)[max(full, 1) :].min() > 0.2
         assert abs(four - sink)[full:].max() < 0.1
         assert (sink - whole)[full:].mean() > 0.05
-    small, large = pretrained.smollm2_window_loss(32, [0]), pretrained.smollm2_window_loss(256)
+    small, large = smollm2.window_loss(32, [0]), smollm2.window_loss(256)
     assert small[4:].mean() < large[4:].mean() - 0.2
     for other in ([1], [100, 101, 102, 103]):  # any other kept token is no help
-        gain = pretrained.smollm2_window_loss(64) - pretrained.smollm2_window_loss(64, other)
+        gain = smollm2.window_loss(64) - smollm2.window_loss(64, other)
         assert gain[4:].mean() < 0
 
 
 def test_what_sees_only_itself_becomes_a_sink():
-    found = pretrained.smollm2_sink_weights()
+    found = smollm2.sink_weights()
     first, other = found.pop("sees only itself")
     assert abs(first - other) < 0.02
     assert 0.25 < other < 0.35
@@ -186,24 +185,24 @@ def test_what_sees_only_itself_becomes_a_sink():
 def test_sentences_and_tokens():
     assert len(SENTENCES) == len(set(SENTENCES)) == 4
     for sentence in SENTENCES:
-        tokens = pretrained.smollm2_tokens(sentence)
+        tokens = smollm2.tokens(sentence)
         assert 12 <= len(tokens) <= 40
         assert "".join(tokens) == sentence
-        assert len(pretrained.smollm2_hidden_states(sentence, 16)) == len(tokens)
+        assert len(smollm2.hidden_states(sentence, 16)) == len(tokens)
     assert tokens[1:8] == tokens[17:24]  # the last one says a phrase twice
 
 
 @pytest.mark.parametrize(
     "load",
     [
-        lambda: pretrained.smollm2_hidden_states(SENTENCES[0], 16),
-        lambda: pretrained.smollm2_recorded_weights(SENTENCES[0], 18),
-        lambda: pretrained.smollm2_head_table("first"),
-        lambda: pretrained.smollm2_window_loss(64, [0]),
-        lambda: pretrained.smollm2_norm(16),
-        lambda: pretrained.smollm2_head(16, 0).w_q,
-        lambda: pretrained.smollm2_head(18, 5).b_v,
-        lambda: pretrained.smollm2_attention(18).w_o,
+        lambda: smollm2.hidden_states(SENTENCES[0], 16),
+        lambda: smollm2.recorded_weights(SENTENCES[0], 18),
+        lambda: smollm2.head_table("first"),
+        lambda: smollm2.window_loss(64, [0]),
+        lambda: smollm2.norm(16),
+        lambda: smollm2.head_projections(16, 0).w_q,
+        lambda: smollm2.head_projections(18, 5).b_v,
+        lambda: smollm2.multi_head_attention(18).w_o,
     ],
 )
 def test_arrays_are_float64_and_the_readers_own(load):
@@ -218,11 +217,11 @@ def test_arrays_are_float64_and_the_readers_own(load):
 @pytest.mark.parametrize("sentence", ["Hello.", 0, ["Hello."]])
 def test_an_unknown_sentence_is_refused(sentence):
     for call in (
-        lambda: pretrained.smollm2_tokens(sentence),
-        lambda: pretrained.smollm2_hidden_states(sentence, 18),
-        lambda: pretrained.smollm2_recorded_weights(sentence, 18),
+        lambda: smollm2.tokens(sentence),
+        lambda: smollm2.hidden_states(sentence, 18),
+        lambda: smollm2.recorded_weights(sentence, 18),
     ):
-        message = r"^sentence must be one of smollm2_sentences\(\), got ['0\[]"
+        message = r"^sentence must be one of sentences\(\), got ['0\[]"
         with pytest.raises(ValueError, match=message):
             call()
 
@@ -230,9 +229,9 @@ def test_an_unknown_sentence_is_refused(sentence):
 @pytest.mark.parametrize("layer", [-1, 0, 17, 19, 30, True, 18.0, "18"])
 def test_layers_that_are_not_shipped_are_refused(layer):
     for call in (
-        lambda: pretrained.smollm2_hidden_states(SENTENCES[0], layer),
-        lambda: pretrained.smollm2_recorded_weights(SENTENCES[0], layer),
-        lambda: pretrained.smollm2_norm(layer),
+        lambda: smollm2.hidden_states(SENTENCES[0], layer),
+        lambda: smollm2.recorded_weights(SENTENCES[0], layer),
+        lambda: smollm2.norm(layer),
     ):
         with pytest.raises(
             ValueError, match=rf"^layer \({layer}\) must be 16 or 18: the others are not shipped$"
@@ -242,7 +241,7 @@ def test_layers_that_are_not_shipped_are_refused(layer):
         with pytest.raises(
             ValueError, match=rf"^layer \({one}\) must be 18, the one that is shipped whole$"
         ):
-            pretrained.smollm2_attention(one)
+            smollm2.multi_head_attention(one)
 
 
 @pytest.mark.parametrize(
@@ -253,7 +252,7 @@ def test_heads_that_are_not_shipped_are_refused(layer, head):
     there = "there are head 0 of layer 16 and heads 0 to 8 of layer 18"
     message = rf"^head \({head}\) of layer \({layer}\) is not shipped; {there}$"
     with pytest.raises(ValueError, match=message):
-        pretrained.smollm2_head(layer, head)
+        smollm2.head_projections(layer, head)
 
 
 @pytest.mark.parametrize("name", ["last", "", 0])
@@ -261,7 +260,7 @@ def test_an_unknown_table_is_refused(name):
     with pytest.raises(
         ValueError, match=f'^name must be "first", "previous" or "induction", got {name!r}$'
     ):
-        pretrained.smollm2_head_table(name)
+        smollm2.head_table(name)
 
 
 @pytest.mark.parametrize(("window", "kept"), [(48, ()), (64, (2,)), (None, (0,)), (32, (1,))])
@@ -269,7 +268,7 @@ def test_windows_that_are_not_recorded_are_refused(window, kept):
     with pytest.raises(
         ValueError, match=rf"^window and kept must be one of \[.*, got \({window}, "
     ):
-        pretrained.smollm2_window_loss(window, kept)
+        smollm2.window_loss(window, kept)
 
 
 # --- The files ------------------------------------------------------------------------
@@ -287,19 +286,19 @@ def test_the_slices_are_small_and_all_are_handed_out():
             expected |= {f"{place}.codes": (number, 18, 32)}
             expected |= dict.fromkeys((f"{place}.scale", f"{place}.least"), (number, 18))
     for number, sentence in enumerate(SENTENCES):
-        length = len(pretrained.smollm2_tokens(sentence))
+        length = len(smollm2.tokens(sentence))
         for layer in (16, 18):
             expected[f"sentence{number}.layer{layer}"] = (length, 576)
             expected[f"sentence{number}.weights{layer}"] = (9, length, length)
-            states = pretrained.smollm2_hidden_states(sentence, layer)
+            states = smollm2.hidden_states(sentence, layer)
             assert np.array_equal(states, arrays[f"sentence{number}.layer{layer}"])
-            recorded = pretrained.smollm2_recorded_weights(sentence, layer)
+            recorded = smollm2.recorded_weights(sentence, layer)
             assert np.array_equal(recorded, arrays[f"sentence{number}.weights{layer}"])
     for name in ("first", "previous", "induction"):
         expected[f"heads.{name}"] = (30, 9)
-        assert np.array_equal(pretrained.smollm2_head_table(name), arrays[f"heads.{name}"])
+        assert np.array_equal(smollm2.head_table(name), arrays[f"heads.{name}"])
     for layer in (16, 18):
-        assert np.array_equal(pretrained.smollm2_norm(layer), arrays[f"layer{layer}.norm"])
+        assert np.array_equal(smollm2.norm(layer), arrays[f"layer{layer}.norm"])
     assert {name: array.shape for name, array in arrays.items()} == expected
 
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from attnbook import Decoder, pretrained
+from attnbook import Decoder, Rotary
 from attnbook.pretrained import smollm2
 from attnbook.pretrained.byte_pairs import LETTERS
 
@@ -48,7 +48,7 @@ def test_it_has_the_sizes_and_the_number_of_parameters_that_its_makers_name(mode
     assert (layer.attention.num_heads, layer.attention.num_kv_heads) == (9, 3)
     assert layer.attention.w_k.shape == (576, 192)
     assert layer.w_gate.shape == layer.w_up.shape == (576, 1536)
-    assert (model.rope_base, model.rope_pairing, model.norm_eps) == (1e5, "interleaved", 1e-5)
+    assert (model.positions, model.norm_eps) == (Rotary(1e5, "interleaved"), 1e-5)
     arrays = [model.embedding, model.final_norm]
     for each in model.layers:
         arrays += [getattr(each, f.name) for f in fields(each) if f.name != "attention"]
@@ -80,17 +80,17 @@ def test_it_generates_the_same_with_a_cache_and_without(model):
 
 
 def test_it_is_the_model_whose_slices_are_shipped(model):
-    shipped = pretrained.smollm2_attention(18)
+    shipped = smollm2.multi_head_attention(18)
     for name in ("w_q", "w_k", "w_v", "w_o"):
         np.testing.assert_allclose(
             getattr(model.layers[18].attention, name), getattr(shipped, name), atol=1e-6
         )
-    np.testing.assert_array_equal(model.layers[18].attention_norm, pretrained.smollm2_norm(18))
-    sentence = pretrained.smollm2_sentences()[3]
+    np.testing.assert_array_equal(model.layers[18].attention_norm, smollm2.norm(18))
+    sentence = smollm2.sentences()[3]
     tokens = model.tokenizer.encode(sentence)
     pieces = tuple(model.tokenizer.decode([token]) for token in tokens)
-    assert pieces == pretrained.smollm2_tokens(sentence)
-    recorded = pretrained.smollm2_recorded_weights(sentence, 18)
+    assert pieces == smollm2.tokens(sentence)
+    recorded = smollm2.recorded_weights(sentence, 18)
     np.testing.assert_allclose(model.trace(tokens).weights[18], recorded, atol=1e-3)
 
 
@@ -100,7 +100,7 @@ def test_its_package_is_not_imported(model):
 
 def test_past_its_trained_length_it_goes_on(model):
     tokens = model.tokenizer.encode("The capital of France is")
-    far = model.logits(tokens, positions=np.arange(9000, 9000 + len(tokens)))
+    far = model.logits(tokens, position_ids=np.arange(9000, 9000 + len(tokens)))
     assert far[-1].argmax() == model.tokenizer.encode(" Paris")[0]
 
 

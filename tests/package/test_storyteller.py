@@ -9,8 +9,9 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from attnbook import pretrained
-from attnbook.small_world import COLOURS, WORDS, story
+from attnbook import Alibi, Rotary, Sinusoidal
+from attnbook.pretrained import storyteller
+from attnbook.toys.small_world import COLOURS, WORDS, story
 from attnbook.training import Adam, loss_and_gradient, map_arrays
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,7 +55,7 @@ def answered(model, stories):
 
 
 def test_it_answers_the_questions_of_unseen_stories():
-    found = answered(pretrained.storyteller(), told(5, 500))
+    found = answered(storyteller.load(), told(5, 500))
     assert len(found) == 2589
     assert np.mean([right for *_, right in found]) >= 0.98
     for kind in ("has", "given", "place", "moved", "pronoun", "colour"):
@@ -67,7 +68,7 @@ def test_it_answers_the_questions_of_unseen_stories():
 
 def test_it_tells_stories_whose_questions_it_answers_itself():
     # Greedy, from a story's middle: the question that it asks is its own, and the answer true.
-    model = pretrained.storyteller()
+    model = storyteller.load()
     prompt = "<start> the kite is with Ann . Ann is in the park . who has the"
     text = model.tokenizer.decode(model.generate(model.tokenizer.encode(prompt), 4))
     assert text.endswith("who has the kite ? Ann .")
@@ -83,7 +84,7 @@ def test_it_tells_stories_whose_questions_it_answers_itself():
 
 @pytest.mark.parametrize("positions", SCHEMES)
 def test_logits_are_pytorchs(positions):
-    logits = pretrained.storyteller_twin(positions).logits(GOLDEN["tokens"])
+    logits = storyteller.load(positions).logits(GOLDEN["tokens"])
     assert logits.dtype == np.float32
     np.testing.assert_allclose(logits[::17], GOLDEN["logits"][positions], atol=1e-4)
 
@@ -91,7 +92,7 @@ def test_logits_are_pytorchs(positions):
 @pytest.mark.parametrize("positions", SCHEMES)
 def test_rounding_changes_the_loss_by_less_than_0_005(positions):
     # The last of the curve was measured before the parameters were rounded.
-    model, record = pretrained.storyteller_twin(positions), pretrained.storyteller_record(positions)
+    model, record = storyteller.load(positions), storyteller.record(positions)
     stories = told(2, 100)
     loss = np.concatenate([losses(model, each.words)[0] for each in stories]).mean()
     assert loss == pytest.approx(record.loss[-1], abs=0.005)
@@ -101,7 +102,7 @@ def test_rounding_changes_the_loss_by_less_than_0_005(positions):
 
 @pytest.mark.parametrize("positions", SCHEMES)
 def test_loss_and_answers_by_position_are_those_recorded(positions):
-    model, record = pretrained.storyteller_twin(positions), pretrained.storyteller_record(positions)
+    model, record = storyteller.load(positions), storyteller.record(positions)
     loss, right = [[] for _ in range(16)], [[] for _ in range(8)]
     for words, questions in told(3, 64, length=512, ask=0.3):
         found, said = losses(model, words)
@@ -116,13 +117,13 @@ def test_loss_and_answers_by_position_are_those_recorded(positions):
 
 @pytest.mark.parametrize("positions", SCHEMES)
 def test_the_curve_runs_over_the_whole_training(positions):
-    record = pretrained.storyteller_record(positions)
+    record = storyteller.record(positions)
     np.testing.assert_array_equal(record.steps, np.arange(50, 8001, 50))
     assert {len(record.loss), len(record.right), len(record.pairs)} == {160}
 
 
 def test_binding_comes_suddenly_and_first_in_bare_lists():
-    record = pretrained.storyteller_record()
+    record = storyteller.record()
     pairs, right = (
         dict(zip(record.steps, shares, strict=True)) for shares in (record.pairs, record.right)
     )
@@ -183,7 +184,7 @@ def farthest(arrays, golden):
 @pytest.mark.parametrize("positions", SCHEMES)
 def test_two_steps_of_training_are_pytorchs(positions):
     golden = TRAINED["steps"][positions]
-    model = before = map_arrays(np.float64, pretrained.storyteller_twin(positions))
+    model = before = map_arrays(np.float64, storyteller.load(positions))
     adam = Adam.start(model)
     for step, batch in enumerate(TRAINED["batches"]):
         loss, gradient = loss_of_training(model, *batch)
@@ -205,7 +206,7 @@ def test_two_steps_of_training_are_pytorchs(positions):
 def test_the_gradient_in_single_precision_is_that_of_double():
     # Training was in float32, in which gradients differ by 3e-6 to 1.1e-5, as BLAS adds them up.
     golden = TRAINED["steps"]["rotary"]
-    loss, gradient = loss_of_training(pretrained.storyteller(), *TRAINED["batches"][0])
+    loss, gradient = loss_of_training(storyteller.load(), *TRAINED["batches"][0])
     assert loss == pytest.approx(golden["losses"][0], rel=1e-6)
     assert {array.dtype for array in named(gradient).values()} == {np.dtype(np.float32)}
     assert farthest(named(gradient), golden["gradient"]) < 3e-5
@@ -217,7 +218,7 @@ def test_it_stands_where_the_loss_that_it_was_trained_on_is_nearly_level():
         tokens[row, : len(words)] = [NUMBERS[word] for word in words]
         counts[row, : len(words)] = 1
         counts[row, [question.position for question in questions]] = 20
-    model = pretrained.storyteller()
+    model = storyteller.load()
     _, level = loss_of_training(model, tokens, counts)
     # The same numbers in other places; and another loss, for which an answer is a word like others.
     rng = np.random.default_rng(1)
@@ -253,11 +254,11 @@ def test_what_is_stored_is_small_and_is_what_the_card_describes(positions):
 
 def test_the_vocabulary_is_that_of_the_small_world():
     facts = json.loads((DATA / "storyteller.json").read_text(encoding="utf-8"))
-    assert tuple(facts["words"]) == WORDS == pretrained.storyteller().tokenizer.words
+    assert tuple(facts["words"]) == WORDS == storyteller.load().tokenizer.words
 
 
 def test_words_become_tokens_and_back():
-    tokenizer = pretrained.storyteller().tokenizer
+    tokenizer = storyteller.load().tokenizer
     tokens = tokenizer.encode("<start> Tom is in\n the  park .")
     assert tokens == [NUMBERS[word] for word in ["<start>", "Tom", "is", "in", "the", "park", "."]]
     assert tokenizer.decode(np.array(tokens)) == "<start> Tom is in the park ."
@@ -272,10 +273,11 @@ def test_words_become_tokens_and_back():
 
 def test_each_model_is_the_readers_own():
     for positions in SCHEMES:
-        model = pretrained.storyteller_twin(positions)
-        assert model.positions == positions
+        model = storyteller.load(positions)
+        schemes = {"rotary": Rotary(), "sinusoidal": Sinusoidal(), "alibi": Alibi(), "none": None}
+        assert model.positions == schemes[positions]
         assert model.embedding.dtype == model.layers[3].w_down.dtype == np.float32
-        assert (model.rope_base, model.norm_eps, model.output) == (10000.0, 1e-5, None)
+        assert (model.norm_eps, model.output) == (1e-5, None)
         (heads,) = {
             (each.attention.num_heads, each.attention.num_kv_heads) for each in model.layers
         }
@@ -283,14 +285,14 @@ def test_each_model_is_the_readers_own():
         before = model.embedding.copy()
         model.embedding.setflags(write=True)
         model.embedding[:] = 0
-        np.testing.assert_array_equal(pretrained.storyteller_twin(positions).embedding, before)
+        np.testing.assert_array_equal(storyteller.load(positions).embedding, before)
 
 
 def test_other_positions_are_refused():
     message = (
         r"^positions must be one of \('rotary', 'sinusoidal', 'alibi', 'none'\), got 'learned'$"
     )
-    assert get_args(pretrained.Scheme) == SCHEMES
-    for function in (pretrained.storyteller_twin, pretrained.storyteller_record):
+    assert get_args(storyteller.Scheme) == SCHEMES
+    for function in (storyteller.load, storyteller.record):
         with pytest.raises(ValueError, match=message):
             function("learned")

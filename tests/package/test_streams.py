@@ -8,13 +8,13 @@ compared here with plain arithmetic on the promised bits.
 import pytest
 from numpy.random import PCG64, SeedSequence, default_rng
 
-from attnbook.dates import examples
+from attnbook.toys.dates import examples
 
 STORIES = (
-    "the stories that the storyteller was trained and is judged on (attnbook/small_world.py, "
+    "the stories that the storyteller was trained and is judged on (attnbook/toys/small_world.py, "
     "tools/train_storyteller.py, defaultRng in book/live/story/model.js)"
 )
-DATES = "the dates that chapter 8 trains on, and every loss recorded of it (attnbook/dates.py)"
+DATES = "the dates that chapter 8 trains on, and every loss recorded of it (attnbook/toys/dates.py)"
 START = "where chapter 8's training starts (Translator.init), so every loss recorded of it"
 TODO = (
     "NumPy draws otherwise than when it was made: {}. Draw it from `bit_generator.random_raw()`, "

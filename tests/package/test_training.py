@@ -5,9 +5,19 @@ import dataclasses
 import numpy as np
 import pytest
 
-from attnbook import Decoder, DecoderLayer, MultiHeadAttention
+from attnbook import (
+    Adam,
+    Alibi,
+    Decoder,
+    DecoderLayer,
+    MultiHeadAttention,
+    Placed,
+    Rotary,
+    Sinusoidal,
+)
 from attnbook.gradients import check_gradient
 from attnbook.training import loss_and_gradient
+from tests.package.schemes import PartialRotary, ScaledRotary
 
 # Heads of 4 on 2, of two pairs; d_model is even, for sinusoids. Token 3 stands twice, 8 is
 # only asked for.
@@ -81,10 +91,12 @@ def loss_of(model, tokens, counts=True):
 CASES = {
     "rotary": {},
     "rotary, one head each, untied": {"num_kv_heads": None, "untied": True},
-    "halves": {"rope_pairing": "halves", "num_kv_heads": 1, "rope_base": 5.0},
-    "sinusoidal": {"positions": "sinusoidal"},
-    "alibi": {"positions": "alibi"},
-    "none": {"positions": "none"},
+    "halves": {"positions": Rotary(5.0, "halves"), "num_kv_heads": 1},
+    "sinusoidal": {"positions": Sinusoidal(base=50.0)},
+    "alibi": {"positions": Alibi()},
+    "none": {"positions": None},
+    "partial rotary": {"positions": PartialRotary(2)},
+    "scaled rotary": {"positions": ScaledRotary(4.0)},
 }
 
 
@@ -131,14 +143,14 @@ def test_what_does_not_count_changes_nothing():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_gradient_is_a_decoder_like_the_one_it_is_of(dtype):
     tokenizer = object()
-    model = random_decoder(rope_pairing="halves", rope_base=7.0, tokenizer=tokenizer)
+    model = random_decoder(positions=Rotary(7.0, "halves"), tokenizer=tokenizer)
     model = rebuilt(model, (array.astype(dtype) for array in arrays_of(model)))
     before = [array.copy() for array in arrays_of(model)]
     loss, gradient = loss_and_gradient(model, TOKENS)
     assert type(loss) is float
     assert type(gradient) is Decoder
     assert gradient.tokenizer is tokenizer
-    assert (gradient.rope_pairing, gradient.rope_base, gradient.norm_eps) == ("halves", 7.0, 0.1)
+    assert (gradient.positions, gradient.norm_eps) == (Rotary(7.0, "halves"), 0.1)
     attention = gradient.layers[1].attention
     assert (attention.num_heads, attention.num_kv_heads) == (NUM_HEADS, KV_HEADS)
     for array, own, copy in zip(arrays_of(gradient), arrays_of(model), before, strict=True):
@@ -165,3 +177,28 @@ WRONG = {
 def test_what_cannot_be_learned_from_is_named(arguments, error, message):
     with pytest.raises(error, match=f"^{message}"):
         loss_and_gradient(random_decoder(), *arguments)
+
+
+@dataclasses.dataclass(frozen=True)
+class Stretched:
+    """Make queries and keys longer with their positions: no rotation."""
+
+    by: np.ndarray
+
+    def place(self, positions, key_positions, sizes):
+        return Placed(turn=lambda heads: heads * (1 + self.by * positions[:, None]))
+
+
+def test_positions_that_do_not_turn_back_are_named():
+    model = random_decoder(positions=Stretched(np.array(0.1)))
+    with pytest.raises(ValueError, match=r"^positions must turn back at -positions .*Stretched\("):
+        loss_and_gradient(model, TOKENS)
+
+
+def test_what_positions_hold_learns_nothing():
+    model = random_decoder(positions=Stretched(np.array(0.0)))
+    gradient = loss_and_gradient(model, TOKENS)[1]
+    moved, _ = Adam.start(model).step(model, gradient, 0.1)
+    assert moved.positions.by == 0
+    model = random_decoder(positions=Stretched(np.zeros(HEAD_DIM)))
+    np.testing.assert_array_equal(loss_and_gradient(model, TOKENS)[1].positions.by, 0)

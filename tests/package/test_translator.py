@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attnbook import MultiHeadAttention, check_gradient, cross_entropy, translator
-from attnbook.dates import ALPHABET, PAD, START, encode
-from attnbook.training import map_arrays
-from attnbook.translator import (
+from attnbook import MultiHeadAttention, check_gradient, cross_entropy
+from attnbook.toys.dates import ALPHABET, PAD, START, encode
+from attnbook.toys.translator import (
     EncoderLayer,
+    Parts,
     Training,
     Translator,
     TranslatorLayer,
@@ -21,6 +21,7 @@ from attnbook.translator import (
     loss_and_gradient,
     train_step,
 )
+from attnbook.training import map_arrays
 
 GOLDEN = json.loads((Path(__file__).parent / "golden/translator.json").read_text("utf-8"))
 SOURCE, TARGET = np.array(GOLDEN["source"]), np.array(GOLDEN["target"])
@@ -33,7 +34,7 @@ def flat(thing, name=""):
         return {name: thing}
     parts = [each.name for each in dataclasses.fields(thing)]
     held = {part: getattr(thing, part) for part in parts}
-    arrays = {part: each for part, each in held.items() if not isinstance(each, int | None)}
+    arrays = {part: each for part, each in held.items() if not isinstance(each, int | None | Parts)}
     found = [flat(each, f"{name}.{part}".strip(".")) for part, each in arrays.items()]
     return {key: array for each in found for key, array in each.items()}
 
@@ -242,12 +243,63 @@ def test_tokens_that_are_none(name, given, error, message):
         random_translator().logits(**fine | {name: given})
 
 
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda model, tokens: model.memory(tokens), "source"),
+        (lambda model, tokens: model.greedy(tokens), "source"),
+        (lambda model, tokens: model.trace(tokens, [[START]]), "source"),
+        (lambda model, tokens: model.trace([[1]], tokens), "target_in"),
+        (lambda model, tokens: loss_and_gradient(model, tokens, [[1]]), "source"),
+        (lambda model, tokens: loss_and_gradient(model, [[1]], tokens), "target"),
+    ],
+)
+def test_each_boundary_names_its_own_tokens(call, name):
+    with pytest.raises(ValueError, match=f"^{name} must be from 0 to 38, got 39 to 39$"):
+        call(random_translator(), [[39]])
+    with pytest.raises(TypeError, match=f"^{name} must be integers, got dtype float64$"):
+        call(random_translator(), [[1.5]])
+
+
+@pytest.mark.parametrize("call", ["logits", "trace", "greedy"])
+def test_a_memory_that_holds_no_numbers(call):
+    model = random_translator()
+    inputs = [encode("1.2.03")] if call == "greedy" else [encode("1.2.03"), [[START]]]
+    with pytest.raises(TypeError, match=r"^memory must hold real numbers, got dtype complex128$"):
+        getattr(model, call)(*inputs, memory=np.zeros((1, 6, 14), complex))
+
+
 def test_a_memory_of_another_length():
     model = random_translator()
     with pytest.raises(ValueError, match=r"memory must have shape \(1, 6, 14\), got \(1, 7, 14\)"):
         model.logits(encode("1.2.03"), [[START]], np.zeros((1, 7, 14)))
     with pytest.raises(ValueError, match=r"memory must have shape \(1, 6, 14\), got \(1, 7, 14\)"):
         model.greedy(encode("1.2.03"), np.zeros((1, 7, 14)))
+
+
+# --- Variants -------------------------------------------------------------------------
+
+
+def test_a_part_is_where_it_is_named():
+    """Each in place of the usual one, told apart by what changes: what it gives is doubled."""
+    source, target = encode("13 mar 98"), encode("1998-")
+    model = random_translator()
+    loss, gradient = loss_and_gradient(model, source, target)
+    for each in dataclasses.fields(Parts):
+        usual = getattr(model.parts, each.name)
+
+        def doubled(*arguments, usual=usual):
+            given = usual(*arguments)
+            if isinstance(given, tuple):  # (loss, d_logits), or gradients and a layer of such
+                return *given[:-1], map_arrays(lambda one: 2 * one, given[-1])
+            return ~given if given.dtype == bool else 2 * given
+
+        variant = dataclasses.replace(model, parts=Parts(**{each.name: doubled}))
+        other, changed = loss_and_gradient(variant, source, target)
+        backward_only = each.name.endswith("backward") or each.name == "cross_entropy"
+        assert (other == loss) is backward_only, each.name
+        assert type(changed.parts) is Parts
+        assert any((flat(changed)[name] != array).any() for name, array in flat(gradient).items())
 
 
 # --- Learning -------------------------------------------------------------------------
@@ -275,16 +327,19 @@ def test_the_beginning():
         assert spread == pytest.approx(expected, rel=0.08), name
 
 
+def begun(steps, **options):
+    return Training(steps=steps, warmup=2, batch_size=5, **options)
+
+
 def run_of(steps, **options):
-    run = Training(steps=steps, warmup=2, batch_size=5, **options)
+    run = begun(steps, **options)
     while len(run.losses) < run.steps:
         train_step(run)
     return run
 
 
-def test_a_stopped_run_ends_as_if_it_had_not_been(monkeypatch):
+def test_a_stopped_run_ends_as_if_it_had_not_been():
     whole = run_of(5)
-    run = Training(steps=5, warmup=2, batch_size=5)
     calls = []
 
     def stopped(*arguments):
@@ -293,7 +348,7 @@ def test_a_stopped_run_ends_as_if_it_had_not_been(monkeypatch):
             raise KeyboardInterrupt
         return loss_and_gradient(*arguments)
 
-    monkeypatch.setattr(translator, "loss_and_gradient", stopped)
+    run = begun(5, loss_and_gradient=stopped)
     for _ in range(2):
         train_step(run)
     with pytest.raises(KeyboardInterrupt):
@@ -307,7 +362,7 @@ def test_a_stopped_run_ends_as_if_it_had_not_been(monkeypatch):
     assert run.adam.steps == 5
 
 
-def test_another_order_of_additions_makes_no_other_run(monkeypatch):
+def test_another_order_of_additions_makes_no_other_run():
     expected = flat(run_of(7, peak=0.01).model)
     rng = np.random.default_rng(0)
 
@@ -315,8 +370,7 @@ def test_another_order_of_additions_makes_no_other_run(monkeypatch):
         loss, gradient = loss_and_gradient(*arguments)
         return loss, map_arrays(lambda d: d * (1 + 1e-14 * rng.standard_normal(d.shape)), gradient)
 
-    monkeypatch.setattr(translator, "loss_and_gradient", of_another_machine)
-    found = flat(run_of(7, peak=0.01).model)
+    found = flat(run_of(7, peak=0.01, loss_and_gradient=of_another_machine).model)
     assert all((found[name] == expected[name]).all() for name in expected)
 
 

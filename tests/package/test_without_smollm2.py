@@ -19,7 +19,8 @@ def skipped(*cells):
 
 
 @pytest.mark.parametrize(
-    "cell", ["smollm2()", "model = pretrained.smollm2()", "print(smollm2().layers[0])"]
+    "cell",
+    ["smollm2.load()", "model = pretrained.smollm2.load()", "print(smollm2.load().layers[0])"],
 )
 def test_a_cell_that_loads_the_model_needs_it(cell):
     assert skipped(cell) == [True]
@@ -29,9 +30,9 @@ def test_a_cell_that_loads_the_model_needs_it(cell):
     "cell",
     [
         "from attnbook.pretrained import smollm2",
-        "model = smollm2('a file of my own')",
-        "model = smollm2(path=mine)",
-        "smollm2_tokens('a'), pretrained.smollm2_norm(18), other()",
+        "model = smollm2.load('a file of my own')",
+        "model = smollm2.load(path=mine)",
+        "smollm2.tokens('a'), smollm2.norm(18), storyteller.load(), load()",
     ],
 )
 def test_a_cell_that_does_not_load_it_does_not(cell):
@@ -51,12 +52,12 @@ def test_a_cell_that_does_not_load_it_does_not(cell):
     ],
 )
 def test_what_such_a_cell_names_is_missing_later(gives):
-    cells = ["model = smollm2()", "x = 1", gives, "print(it)", "print(x)"]
+    cells = ["model = smollm2.load()", "x = 1", gives, "print(it)", "print(x)"]
     assert skipped(*cells) == [True, False, True, True, False]
 
 
 def test_a_name_that_another_cell_gives_a_value_is_no_longer_missing():
-    assert skipped("a = smollm2()", "print(a)", "a = 5\nprint(a)", "print(a)") == [
+    assert skipped("a = smollm2.load()", "print(a)", "a = 5\nprint(a)", "print(a)") == [
         True,
         True,
         False,
@@ -65,7 +66,7 @@ def test_a_name_that_another_cell_gives_a_value_is_no_longer_missing():
 
 
 def test_names_that_a_cell_has_to_itself_are_not_those_of_others():
-    cells = "[w for w in smollm2()]", "print([w for w in 'abc'])", "f = lambda w: w + 1"
+    cells = "[w for w in smollm2.load()]", "print([w for w in 'abc'])", "f = lambda w: w + 1"
     assert skipped(*cells) == [True, False, False]
 
 
@@ -88,6 +89,6 @@ def test_ipython_prints_the_line_in_place_of_the_cell(monkeypatch, capsys):
     shell = InteractiveShell()
     shell.run_cell("%load_ext attnbook._without_smollm2")
     capsys.readouterr()
-    for cell in ("from attnbook import pretrained", "model = pretrained.smollm2()", "1 / model"):
+    for cell in ("from attnbook.pretrained import smollm2", "model = smollm2.load()", "1 / model"):
         assert shell.run_cell(cell).success
     assert capsys.readouterr().out.splitlines() == [MISSING, MISSING]

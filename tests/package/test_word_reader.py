@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attnbook import pretrained
-from attnbook.pretrained import GRU, WordReader
+from attnbook.pretrained import word_reader
+from attnbook.pretrained.word_reader import GRU, WordReader
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "attnbook/data"
 GOLDEN = json.loads((Path(__file__).parent / "golden/g2p.json").read_text())
-READER, COUNTS = pretrained.g2p(), pretrained.g2p_by_length()
-SAMPLE, JOINED = pretrained.g2p_sample(), pretrained.g2p_joined()
+READER, COUNTS = word_reader.load(), word_reader.by_length()
+SAMPLE, JOINED = word_reader.sample(), word_reader.joined()
 
 
 def test_states_and_answers_are_those_of_pytorch():
@@ -99,7 +99,7 @@ def test_counts_over_the_dictionary_agree_with_the_words_that_are_shipped():
     said = READER.decode(READER.encode(SAMPLE))
     for length in range(3, 18, 2):
         drawn = [i for i, word in enumerate(SAMPLE) if len(word) == length]
-        right = sum(said[i] in pretrained.g2p_pronunciations(SAMPLE[i]) for i in drawn)
+        right = sum(said[i] in word_reader.pronunciations(SAMPLE[i]) for i in drawn)
         share, n = shares[length - 3], len(drawn)
         assert n == min(200, COUNTS.words[length - 3])
         assert abs(right / n - share) <= 3 * math.sqrt(share * (1 - share) / n)
@@ -109,17 +109,15 @@ def test_counts_over_the_dictionary_agree_with_the_words_that_are_shipped():
 def test_pairs_are_spelt_and_sound_like_the_word_they_make():
     assert len(set(JOINED)) == len(JOINED) == 697
     for pair in JOINED:
-        whole = [plain(each) for each in pretrained.g2p_pronunciations("".join(pair))]
-        first, second = (map(plain, pretrained.g2p_pronunciations(each)) for each in pair)
+        whole = [plain(each) for each in word_reader.pronunciations("".join(pair))]
+        first, second = (map(plain, word_reader.pronunciations(each)) for each in pair)
         seconds = list(second)
         assert any(f"{a} {b}" in whole for a in first for b in seconds)
 
     words = sorted({each for pair in JOINED for each in (*pair, "".join(pair))})
     said = dict(zip(words, READER.decode(READER.encode(words)), strict=True))
     good = {
-        word
-        for word in words
-        if plain(said[word]) in map(plain, pretrained.g2p_pronunciations(word))
+        word for word in words if plain(said[word]) in map(plain, word_reader.pronunciations(word))
     }
     fifteen = [pair for pair in JOINED if len("".join(pair)) == 15]  # all there are
     assert len(fifteen) == COUNTS.pairs[12]
@@ -131,19 +129,19 @@ def test_pairs_are_spelt_and_sound_like_the_word_they_make():
 def test_a_word_that_is_not_shipped_has_no_pronunciation(word):
     message = f"word must be one of those shipped, got {word!r}"
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        pretrained.g2p_pronunciations(word)
+        word_reader.pronunciations(word)
 
 
 def test_arrays_are_the_readers_own():
     for array in (READER.encoder.inputs, READER.decoder.b_h, READER.w_out, READER.b_out):
         assert array.dtype == np.float64
-    mine = pretrained.g2p()
+    mine = word_reader.load()
     mine.encoder.inputs[...] = 7
     mine.b_out[...] = 7
-    counts = pretrained.g2p_by_length()
+    counts = word_reader.by_length()
     counts.right[...] = 7
-    assert pretrained.g2p()("ball") == ("B", "AO1", "L")
-    assert pretrained.g2p_by_length().right[0] == COUNTS.right[0]
+    assert word_reader.load()("ball") == ("B", "AO1", "L")
+    assert word_reader.by_length().right[0] == COUNTS.right[0]
 
 
 def test_provenance_and_licences_lie_beside_the_data():

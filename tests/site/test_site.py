@@ -415,9 +415,8 @@ class TestShared:
             (here.parent / urlsplit(url).path).resolve()
             for url in [*styles, *(tag["src"] for tag in page(name).find_all(src=True))]
         }
-        parts -= {
-            path for path in parts if path.name.endswith(".dark.svg")
-        }  # or those in light ink
+        # Of a drawing's two inks a page shows one.
+        parts -= {path for path in parts if path.name.endswith(".dark.svg")}
         figures = {path for path in parts if path.parent.name == "_images"}
         fonts = sum(path.stat().st_size for path in SITE.glob("_static/fonts/*.woff2"))
         formulas = sum(path.stat().st_size for path in SITE.glob("_static/katex/fonts/*.woff2"))

@@ -5,8 +5,8 @@ import math
 import numpy as np
 
 from attnbook import sinusoidal_encoding
-from attnbook.dates import PAD, VOCAB_SIZE
-from attnbook.translator import after_start
+from attnbook.toys.dates import PAD, VOCAB_SIZE
+from attnbook.toys.translator import after_start
 
 
 def lean(query, key, value):
@@ -62,7 +62,7 @@ def lean_halves(x):
 
 
 def lean_translator(p, source, target, num_heads):
-    """Compute what `attnbook.translator.loss_and_gradient` does, with nothing done twice.
+    """Compute what `attnbook.toys.translator.loss_and_gradient` does, with nothing done twice.
 
     Parameters and gradients by name, `encoder.attention.w_q`. Sequences lie one behind the other,
     (batch * len, d_model); what backward needs is kept from forward; sums are made in place.

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from attnbook.dates import PAD, START, encode, examples
+from attnbook.toys.dates import PAD, START, encode, examples
+from attnbook.toys.translator import Training, loss_and_gradient
 from attnbook.training import Adam
-from attnbook.translator import Training, loss_and_gradient
 from tools.bench.lean import lean_adam, lean_translator
 from tools.bench.table import best_times, threads
 from tools.train_translator import flat

@@ -106,7 +106,7 @@ def list_in_toc(chapter: Chapter) -> None:
     """Add a chapter's line to `_toc.yml`, behind the last chapter's."""
     toc, last = chapter.root / "_toc.yml", chapters_and_drafts(chapter.root)[-1].name
     line = f"- file: book/{last}\n"
-    before, found, after = toc.read_text(encoding="utf-8").partition(line)
+    before, match, after = toc.read_text(encoding="utf-8").partition(line)
     indent = before[before.rindex("\n") + 1 :]
     added = f"{indent}- file: book/{chapter.name}\n"
-    toc.write_text(before + found + added + after, encoding="utf-8")
+    toc.write_text(before + match + added + after, encoding="utf-8")

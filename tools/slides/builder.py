@@ -102,7 +102,7 @@ class Decks(StandaloneHTMLBuilder):
         pitfalls = of("warning", self.doctree.findall(nodes.admonition))
         italics = [{each.astext() for each in within([box], nodes.emphasis)} for box in pitfalls]
         for each in within(pitfalls, nodes.emphasis):
-            if all(each.astext() in found for found in italics):  # a label, which begins a line
+            if all(each.astext() in texts for texts in italics):  # a label, which begins a line
                 each["classes"].append("label")
         slides = self.make_slides(chapter)
         numbers = self.env.toc_fignumbers.values()
@@ -121,8 +121,8 @@ class Decks(StandaloneHTMLBuilder):
             notes = said or notes[-1:]  # without any, what led to the slide was said last
             spoken = "\n".join([slide.told, *said] if slide.kind else notes)
             html += SLIDE.format(level=1 + bool(html), notes=spoken, **vars(slide))
-        asked = [slide for slide in slides if slide.kind]
-        count = say("deck", slides=len(slides) - len(asked), questions=len(asked) // 2)
+        of_quiz = [slide for slide in slides if slide.kind]
+        count = say("deck", slides=len(slides) - len(of_quiz), questions=len(of_quiz) // 2)
         self.write_page(chapter.name, DECK, title=slides[0].headline, slides=html)
         return ENTRY.format(name=chapter.name, title=slides[0].headline, count=count)
 
@@ -130,9 +130,9 @@ class Decks(StandaloneHTMLBuilder):
         """Make the slides, and give each what is said of it."""
         path = Path(self.srcdir, self.env.doc2path(self.current_docname, base=False))
         slides, section, waiting = [], "", []
-        asked, ended = self.ask(chapter), self.doctree
+        questions, ended = self.ask(chapter), self.doctree
         for cell, following in itertools.pairwise([*read_cells(path, self.doctree), None]):
-            heads = [self.html(each.children) for each in of("title", cell.blocks)] or [section]
+            heads = [self.html(title.children) for title in of("title", cell.blocks)] or [section]
             blocks = cell.blocks if cell.kind != "skip" else []
             split = next((i for i, block in enumerate(blocks) if block.tagname == "title"), 0)
             before, after = list(find_said(blocks[:split])), list(find_said(blocks[split:]))
@@ -141,7 +141,7 @@ class Decks(StandaloneHTMLBuilder):
             for title in of("title", cell.blocks):
                 labelled = any(label in chapter.sections for label in title.parent["ids"])
                 if labelled or title.parent.parent is not ended:  # no mere part of it
-                    slides += [s for label in ended["ids"] for s in asked.pop(label, ())]
+                    slides += [s for label in ended["ids"] for s in questions.pop(label, ())]
                     ended = title.parent
             if cell.kind == "slide":
                 slide = self.show(cell, heads[0]) if slides else self.show_goals(chapter, heads[0])
@@ -154,31 +154,31 @@ class Decks(StandaloneHTMLBuilder):
                 is_led_to = following and following.is_code and following.kind == "slide"
                 (waiting if is_led_to else slides[-1].said).extend(after)
             section = heads[-1]
-        return slides + [slide for rest in asked.values() for slide in rest]
+        return slides + [slide for rest in questions.values() for slide in rest]
 
     def ask(self, chapter):
         """Make two slides of each question, as the chapter's end has it: asked, and answered.
 
         They are under the label of the section that they follow: the last of those to read again.
         """
-        found, order = {}, ["", *chapter.sections]
+        slides, order = {}, ["", *chapter.sections]
         (listed,) = of("quiz", self.doctree.findall(nodes.enumerated_list))
         questions = read(chapter).questions.values()
         for number, (item, question) in enumerate(zip(listed, questions, strict=True), start=1):
             folds = of("quiz_choice", item.children)
             picks = [self.html(pick.children) for pick, *_ in folds]
-            told = lettered(self.html(feedback, is_note=True) for _, *feedback in folds)
+            feedback_html = lettered(self.html(feedback, is_note=True) for _, *feedback in folds)
             (right,) = (i for i, choice in enumerate(question.choices) if choice.right)
-            asked = self.html([each for each in item if each not in folds])
+            body = self.html([node for node in item if node not in folds])
             answer = lettered(picks, picks[right]) + self.html(folds[right].children[1:])
             for kind, choices in (("question", lettered(picks)), ("answer", answer)):
-                slide = SimpleNamespace(kind=kind, told=told, shown=[], said=[])
+                slide = SimpleNamespace(kind=kind, told=feedback_html, shown=[], said=[])
                 slide.place = say(f"{kind}_slide", number=number)
                 slide.headline = escape(question.heading)
-                slide.body = f'<div class="asked">{asked}{choices}</div>'
+                slide.body = f'<div class="asked">{body}{choices}</div>'
                 label = max((choice.section for choice in question.choices), key=order.index)
-                found.setdefault(label, []).append(slide)
-        return found
+                slides.setdefault(label, []).append(slide)
+        return slides
 
     def show_goals(self, chapter, title):
         goals = "".join(f"<li>{escape(each['can'])}</li>" for each in chapter.about["objectives"])
@@ -204,8 +204,8 @@ class Decks(StandaloneHTMLBuilder):
             width, height = get_image_size(Path(self.srcdir, image["uri"]))
             layout = cell.about.get("layout", "beside" if width / height < BESIDE else "")
             self.post_process_images(shown[0])
-            said = f'<p class="said">{self.html(within(shown, nodes.caption)[0].children)}</p>'
-            slide.body = f'<div class="drawn {layout}">{self.html([image])}\n{said}</div>'
+            caption = f'<p class="said">{self.html(within(shown, nodes.caption)[0].children)}</p>'
+            slide.body = f'<div class="drawn {layout}">{self.html([image])}\n{caption}</div>'
             slide.place += f" · {self.config.numfig_format['figure'] % number}"
             return slide
         if boxes:
@@ -217,9 +217,9 @@ class Decks(StandaloneHTMLBuilder):
         elif shown == formulas:
             lead = cell.blocks[: cell.blocks.index(shown[0])][-1:]
             content = of("paragraph", lead) + shown
-            for each in shown:  # no mark at its end: on a slide no sentence goes on behind it
-                latex = re.sub(r"(?<!\\)[.,;:]?\s*(\\end{\w+})?\s*$", r"\1", each.astext())
-                each.children = [nodes.Text(latex)]
+            for formula in shown:  # no mark at its end: on a slide no sentence goes on behind it
+                latex = re.sub(r"(?<!\\)[.,;:]?\s*(\\end{\w+})?\s*$", r"\1", formula.astext())
+                formula.children = [nodes.Text(latex)]
         slide.body = f'<div class="middle"><div class="{style}">{self.html(content)}</div></div>'
         return slide
 

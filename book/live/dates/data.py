@@ -5,15 +5,17 @@ from importlib.resources import files
 
 import numpy as np
 
-from attnbook.dates import ALPHABET
+from attnbook.toys.dates import ALPHABET
 
 
 def data():
     """Return the characters, the names and shapes of parameters, the numbers."""
-    found = np.load(files("attnbook") / "data/translator.npz")
-    numbers = b"".join(found[name].astype("<f2").tobytes() for name in found)
+    parameters = np.load(files("attnbook") / "data/translator.npz")
+    numbers = b"".join(
+        parameters[name].astype("<f2").tobytes() for name in parameters
+    )
     return {
         "characters": ALPHABET,
-        "shapes": {name: found[name].shape for name in found},
+        "shapes": {name: parameters[name].shape for name in parameters},
         "numbers": base64.b64encode(numbers).decode(),
     }

@@ -7,7 +7,7 @@ withData("dates", (data) => {
   for (const each of [model.encoder.attention, model.decoder.attention, model.decoder.cross_attention])
     each.num_heads = heads;
 
-  // ---- The translator, as in attnbook/translator.py ----
+  // ---- The translator, as in attnbook/toys/translator.py ----
 
   const named = (token) => characters[token] ?? "?"; // start and padding come after the characters
   const add = (a, b) => a.map((row, i) => row.map((x, c) => x + b[i][c]));

@@ -2,35 +2,32 @@
 
 import numpy as np
 
-from attnbook import pretrained
+from attnbook.pretrained import minilm
 
-SHIPPED = [
-    (0, 2),
-    (1, 8),
-    *((3, head) for head in range(12)),
-]  # the heads whose values are known
+# The heads whose values are known.
+SHIPPED = [(0, 2), (1, 8), *((3, head) for head in range(12))]
 
 
 def data():
     """Return tokens, weights of all heads, and weights times norms of values."""
     return [
         {
-            "tokens": pretrained.tokens(sentence),
-            "weights": packed(pretrained.recorded_weights(sentence)),
+            "tokens": minilm.tokens(sentence),
+            "weights": packed(minilm.recorded_weights(sentence)),
             "by_norm": {
                 f"{layer}.{head}": packed(by_norm(sentence, layer, head))
                 for layer, head in SHIPPED
             },
         }
-        for sentence in pretrained.sentences()
+        for sentence in minilm.sentences()
     ]
 
 
 def by_norm(sentence, layer, head):
     """Return each weight times the norm of its value, as a share of the row."""
-    about = pretrained.head_projections(layer, head)
-    values = pretrained.hidden_states(sentence, layer) @ about.w_v + about.b_v
-    pulls = pretrained.recorded_weights(sentence)[layer, head] * np.linalg.norm(
+    about = minilm.head_projections(layer, head)
+    values = minilm.hidden_states(sentence, layer) @ about.w_v + about.b_v
+    pulls = minilm.recorded_weights(sentence)[layer, head] * np.linalg.norm(
         values, axis=-1
     )
     return pulls / pulls.sum(axis=-1, keepdims=True)

@@ -12,13 +12,15 @@ LIVE = ROOT / "book/live"
 
 def data():
     """Return the script, and the names, shapes and numbers of the parameters."""
-    found = np.load(files("attnbook") / "data/storyteller.npz")
-    numbers = b"".join(found[name].astype("<f2").tobytes() for name in found)
+    parameters = np.load(files("attnbook") / "data/storyteller.npz")
+    numbers = b"".join(
+        parameters[name].astype("<f2").tobytes() for name in parameters
+    )
     scripts = [LIVE / "core.js", LIVE / "story/model.js"]
     return {
         "script": "".join(path.read_text(encoding="utf-8") for path in scripts),
         "parameters": {
-            "shapes": {name: found[name].shape for name in found},
+            "shapes": {name: parameters[name].shape for name in parameters},
             "numbers": base64.b64encode(numbers).decode(),
         },
     }

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from attnbook import dates, pretrained, softmax
-from attnbook.translator import after_start
+from attnbook import softmax
+from attnbook.pretrained import date_translator
+from attnbook.toys import dates
+from attnbook.toys.translator import after_start
 from tests.browser.live.figures import said, tried
 from tests.browser.waiting import wait_for
 
@@ -33,7 +35,7 @@ def a_text(rng):
 
 
 def test_its_numbers_are_attnbooks(open_figure):
-    rng, model = np.random.default_rng(0), pretrained.translator()
+    rng, model = np.random.default_rng(0), date_translator.load()
     page, _ = open_figure("dates", reduced_motion="reduce")
     settings = []
     for _ in range(200):

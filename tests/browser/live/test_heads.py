@@ -2,20 +2,20 @@
 
 import numpy as np
 
-from attnbook import pretrained
+from attnbook.pretrained import minilm
 from tests.browser.live.figures import tried
 
 
 def test_its_numbers_are_attnbooks(open_figure):
     page, _ = open_figure("heads", page_of="book/01-why-attention.html")
-    rng, sentences = np.random.default_rng(0), pretrained.sentences()
+    rng, sentences = np.random.default_rng(0), minilm.sentences()
     settings = []
     for _ in range(200):
         number = int(rng.integers(len(sentences)))
         settings.append(
             {
                 "sentence": str(number),
-                "word": int(rng.integers(len(pretrained.tokens(sentences[number])))),
+                "word": int(rng.integers(len(minilm.tokens(sentences[number])))),
                 "layer": int(rng.choice([0, 1, 2, 3, 3, 3, 4, 5])),
                 "head": int(rng.integers(12)),
                 "measure": str(rng.choice(["weight", "norm"])),
@@ -27,16 +27,16 @@ def test_its_numbers_are_attnbooks(open_figure):
       grid: [...e.querySelectorAll(".grid i")].map((cell) => +cell.dataset.most)}"""
     for setting, shown in zip(settings, tried(page, "heads", settings, read), strict=True):
         sentence, word = sentences[int(setting["sentence"])], setting["word"]
-        weights = pretrained.recorded_weights(sentence)
+        weights = minilm.recorded_weights(sentence)
         layer, head = setting["layer"], setting["head"]
         expected = weights[layer, head, word]
         if setting["measure"] == "norm" and (layer == 3 or (layer, head) in [(0, 2), (1, 8)]):
-            about = pretrained.head_projections(layer, head)
-            values = pretrained.hidden_states(sentence, layer) @ about.w_v + about.b_v
+            about = minilm.head_projections(layer, head)
+            values = minilm.hidden_states(sentence, layer) @ about.w_v + about.b_v
             expected = expected * np.linalg.norm(values, axis=-1)
             expected /= expected.sum()
         percents = np.rint(100 * expected)
-        assert shown["words"] == list(pretrained.tokens(sentence))
+        assert shown["words"] == list(minilm.tokens(sentence))
         assert shown["shares"] == percents.tolist()
         others = np.delete(percents, word)
         np.testing.assert_allclose(shown["arcs"], others[others >= 2] / 9, atol=1e-6)

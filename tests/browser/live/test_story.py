@@ -5,7 +5,9 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 
-from attnbook import pretrained, small_world, softmax
+from attnbook import softmax
+from attnbook.pretrained import storyteller
+from attnbook.toys import small_world
 from tests.browser.live.figures import SITE, controls, counting, said, use
 from tests.browser.waiting import at_rest, wait_for
 
@@ -48,7 +50,7 @@ def a_beginning(rng, least=0, most=100):
 
 
 def test_its_numbers_are_attnbooks(open_figure):
-    rng, model = np.random.default_rng(0), pretrained.storyteller()
+    rng, model = np.random.default_rng(0), storyteller.load()
     page, figure = open_figure("story", "?story.on=yes")
     said(figure)
     names = model.tokenizer.words
@@ -108,8 +110,8 @@ def test_a_long_story_is_written_word_by_word_beside_the_page(open_figure):
     said(figure)
     counts = calls()
     *steps, end = page.evaluate("told")
-    expected = pretrained.storyteller().generate(
-        pretrained.storyteller().tokenizer.encode(f"<start> {prompt}"),
+    expected = storyteller.load().generate(
+        storyteller.load().tokenizer.encode(f"<start> {prompt}"),
         96,
         temperature=1,
         rng=np.random.default_rng(0),
@@ -119,7 +121,7 @@ def test_a_long_story_is_written_word_by_word_beside_the_page(open_figure):
     steps = [each["step"] for each in steps]  # a message has one word
     assert [0, *(step["token"] for step in steps)] == expected.tolist()
     logits = [step["logits"] for step in steps]
-    np.testing.assert_allclose(logits, pretrained.storyteller().logits(expected[:-1]), atol=1e-3)
+    np.testing.assert_allclose(logits, storyteller.load().logits(expected[:-1]), atol=1e-3)
     assert len(steps) >= 200
     # What it takes is the worker's: the page only shows.
     assert "grow" in counts["names"]
@@ -190,7 +192,7 @@ def test_beginnings_that_it_cannot_read_are_named(open_figure):
     assert go.is_enabled()
     go.click()
     said(figure)
-    model = pretrained.storyteller()
+    model = storyteller.load()
     expected = model.generate([0], 96, stop=1)
     assert figure.evaluate(READ)["words"] == model.tokenizer.decode(expected).split()
     # Full stops at words, capital letters: as one writes. A word it lacks stops it again.
@@ -276,7 +278,7 @@ def test_only_the_last_of_many_changes_is_shown(open_figure):
         } }"""
     )
     said(figure)
-    model = pretrained.storyteller()
+    model = storyteller.load()
     begun = model.tokenizer.encode(f"<start> {figure.locator('[name=prompt]').input_value()}")
     expected = model.generate(begun, 96, rng=np.random.default_rng(3), temperature=1, stop=1)
     assert figure.evaluate(READ)["words"] == model.tokenizer.decode(expected).split()

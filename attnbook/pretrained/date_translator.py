@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from attnbook.layers import MultiHeadAttention
 from attnbook.pretrained._data import arrays, facts
-from attnbook.translator import EncoderLayer, Translator, TranslatorLayer
+from attnbook.toys.translator import EncoderLayer, Translator, TranslatorLayer
 
 
-class TranslatorRun(NamedTuple):
+class Run(NamedTuple):
     """One run of training: the seed, and what came of it on the 500 unseen dates.
 
     ``loss``, nats a character, NaN where it overflowed; ``exact``, share of dates all right;
@@ -32,7 +32,7 @@ class TranslatorRun(NamedTuple):
     curve: NDArray[np.float64]
 
 
-class TranslatorRecord(NamedTuple):
+class Record(NamedTuple):
     """What a run was like every 25 steps, from before the first, on the 500 unseen dates.
 
     ``steps`` (n,); ``losses`` (n, 10), nats at each position of the output; ``shares``
@@ -48,7 +48,7 @@ class TranslatorRecord(NamedTuple):
     weights: dict[int, NDArray[np.float64]]
 
 
-def translator() -> Translator:
+def load() -> Translator:
     """Return the translator of dates, trained with seed 0.
 
     Returns
@@ -57,14 +57,14 @@ def translator() -> Translator:
 
     Examples
     --------
-    >>> translator().translate("friday, march 13 1998", "13.3.98")
+    >>> load().translate("friday, march 13 1998", "13.3.98")
     ['1998-03-13', '1998-03-13']
     """
     own = {name: array.astype(np.float64) for name, array in arrays("translator").items()}
 
     def under(name: str) -> dict[str, NDArray[np.float64]]:
-        found = {key.removeprefix(f"{name}."): array for key, array in own.items()}
-        return {key: found[key] for key in found if key not in own and "." not in key}
+        inner = {key.removeprefix(f"{name}."): array for key, array in own.items()}
+        return {key: inner[key] for key in inner if key not in own and "." not in key}
 
     def attention(name: str) -> MultiHeadAttention:
         parameters: dict[str, Any] = under(name)
@@ -84,40 +84,40 @@ def translator() -> Translator:
     )
 
 
-def translator_record() -> TranslatorRecord:
+def record() -> Record:
     """Return what was recorded while the translator was trained.
 
     Returns
     -------
-    TranslatorRecord
+    Record
 
     Examples
     --------
-    >>> record = translator_record()
-    >>> record.steps[:3], record.losses.shape[1]
+    >>> recorded = record()
+    >>> recorded.steps[:3], recorded.losses.shape[1]
     (array([ 0, 25, 50]), 10)
     """
-    record = facts("translator")["record"]
-    losses, shares = (np.array(record[name]) for name in ("losses", "shares"))
-    weights = {int(step): np.array(each) for step, each in record["weights"].items()}
-    return TranslatorRecord(25 * np.arange(len(losses)), losses, shares, record["text"], weights)
+    recorded = facts("translator")["record"]
+    losses, shares = (np.array(recorded[name]) for name in ("losses", "shares"))
+    weights = {int(step): np.array(each) for step, each in recorded["weights"].items()}
+    return Record(25 * np.arange(len(losses)), losses, shares, recorded["text"], weights)
 
 
-def translator_runs() -> dict[str, list[TranslatorRun]]:
+def runs() -> dict[str, list[Run]]:
     """Return all runs by name: the translator's own, ``whole``, and those of its variants.
 
     Returns
     -------
-    dict of str to list of TranslatorRun
+    dict of str to list of Run
 
     Examples
     --------
-    >>> [run.seed for run in translator_runs()["whole"]]
+    >>> [run.seed for run in runs()["whole"]]
     [0, 1, 2, 3, 4]
     """
     return {
         name: [
-            TranslatorRun(
+            Run(
                 **{key: run[key] for key in ("seed", "exact", "characters")},
                 loss=np.nan if run["loss"] is None else run["loss"],
                 by_form=np.array(run["by_form"]),

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attnbook import pretrained
-from attnbook.dates import FORMS, encode, fields, unseen_examples
-from attnbook.translator import after_start
+from attnbook.pretrained import date_translator
+from attnbook.toys.dates import FORMS, encode, fields, unseen_examples
+from attnbook.toys.translator import after_start
 
 DATA = Path(__file__).resolve().parents[2] / "attnbook/data"
 TEST = unseen_examples()
@@ -17,11 +17,11 @@ TARGET = encode(*[example.iso for example in TEST])
 
 
 def test_it_translates_unseen_dates_as_recorded():
-    model = pretrained.translator()
+    model = date_translator.load()
     written = model.translate(*[example.written for example in TEST])
     right = np.array([each == example.iso for each, example in zip(written, TEST, strict=True)])
     assert right.mean() >= 0.98
-    own = pretrained.translator_runs()["whole"][0]
+    own = date_translator.runs()["whole"][0]
     # That of the parameters before they were rounded to float16: not one answer is another.
     assert right.mean() == pytest.approx(own.exact)
     by_form = [right[n :: len(FORMS)].mean() for n in range(len(FORMS))]
@@ -35,9 +35,9 @@ def test_it_translates_unseen_dates_as_recorded():
 
 
 def test_the_last_snapshot_is_what_the_model_does():
-    record = pretrained.translator_record()
+    record = date_translator.record()
     assert record.steps.tolist() == list(range(0, 1201, 25))
-    trace = pretrained.translator().trace(SOURCE, after_start(TARGET))
+    trace = date_translator.load().trace(SOURCE, after_start(TARGET))
     losses, shares = np.zeros(10), np.zeros((4, 3, 4))
     for row, target, example, weights in zip(
         trace.logits, TARGET, TEST, trace.cross_weights, strict=True
@@ -53,16 +53,16 @@ def test_the_last_snapshot_is_what_the_model_does():
                 shares[:, field] += np.stack(parts, axis=1) / len(digits) / 500
     np.testing.assert_allclose(record.losses[-1], losses, atol=0.002)
     np.testing.assert_allclose(record.shares[-1], shares, atol=0.002)
-    own = pretrained.translator_runs()["whole"][0]
+    own = date_translator.runs()["whole"][0]
     assert own.loss == pytest.approx(losses.mean(), abs=2e-4)
 
-    one = pretrained.translator().trace(encode(record.text), after_start(encode("1998-03-13")))
+    one = date_translator.load().trace(encode(record.text), after_start(encode("1998-03-13")))
     assert list(record.weights) == [0, 200, 300, 400, 600, 1200]
     np.testing.assert_allclose(record.weights[1200], one.cross_weights[0], atol=0.01)
 
 
 def test_it_begins_knowing_nothing_and_looking_anywhere():
-    record = pretrained.translator_record()
+    record = date_translator.record()
     assert record.losses[0].mean() == pytest.approx(np.log(39), abs=0.2)
     np.testing.assert_allclose(record.shares.sum(axis=-1), 1, atol=0.003)
     # Fields of year, month and day have 0.28, 0.27 and 0.17 of the characters.
@@ -73,7 +73,7 @@ def test_it_begins_knowing_nothing_and_looking_anywhere():
 
 
 def test_runs_are_by_seed_and_their_curves_by_step():
-    runs = pretrained.translator_runs()
+    runs = date_translator.runs()
     assert len(runs) == 25
     assert [run.seed for run in runs["whole"]] == [0, 1, 2, 3, 4]
     assert min(run.exact for run in runs["whole"]) >= 0.98
@@ -90,7 +90,7 @@ def test_runs_are_by_seed_and_their_curves_by_step():
 
 
 def exact(name):
-    return [run.exact for run in pretrained.translator_runs()[name]]
+    return [run.exact for run in date_translator.runs()[name]]
 
 
 def test_what_matters_more_than_the_seed():
@@ -109,7 +109,7 @@ def test_what_matters_more_than_the_seed():
 
 
 def test_a_leak_looks_like_success():
-    runs = pretrained.translator_runs()
+    runs = date_translator.runs()
     leak, right = runs["no_causal_mask"], runs["whole"]
     assert max(run.loss for run in leak) < min(run.loss for run in right) / 3
     assert {run.exact for run in leak} == {0}
@@ -122,7 +122,7 @@ def test_what_is_stored_is_small_and_is_what_the_card_describes():
         content = (DATA / name).read_bytes()
         assert len(content) <= most
         assert hashlib.sha256(content).hexdigest() in card
-    for name, of_seeds in pretrained.translator_runs().items():
+    for name, of_seeds in date_translator.runs().items():
         assert ", ".join(f"{run.exact:.3f}" for run in of_seeds) in card, name
     with np.load(DATA / "translator.npz") as stored:
         assert {array.dtype for array in stored.values()} == {np.dtype(np.float16)}
@@ -130,11 +130,11 @@ def test_what_is_stored_is_small_and_is_what_the_card_describes():
 
 
 def test_each_model_is_the_readers_own():
-    first, second = pretrained.translator(), pretrained.translator()
+    first, second = date_translator.load(), date_translator.load()
     assert first.output.dtype == np.float64
     first.output[:] = 0
     first.decoder.cross_attention.w_q[:] = 0
     assert second.output.any()
-    assert pretrained.translator().decoder.cross_attention.w_q.any()
-    pretrained.translator_record().shares[:] = 7
-    assert pretrained.translator_record().shares.max() <= 1
+    assert date_translator.load().decoder.cross_attention.w_q.any()
+    date_translator.record().shares[:] = 7
+    assert date_translator.record().shares.max() <= 1

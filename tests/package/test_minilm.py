@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attnbook import padding_mask, pretrained, scaled_dot_product_attention
+from attnbook import padding_mask, scaled_dot_product_attention
+from attnbook.pretrained import minilm
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "attnbook" / "data"
-SENTENCES = pretrained.sentences()
+SENTENCES = minilm.sentences()
 SHIPPED = [(0, 2), (1, 8), *((3, head) for head in range(12))]
 # Scores of size 10 from float16 inputs are off by up to 0.005, and a weight reacts with at most
 # a quarter of that. Measured: 0.00099.
@@ -19,7 +20,7 @@ HALF = 2 * np.finfo(np.float16).eps  # 0.00195
 
 
 def names(sentence, *words):
-    tokens = pretrained.tokens(sentence)
+    tokens = minilm.tokens(sentence)
     return [tokens.index(word) for word in words]
 
 
@@ -29,10 +30,10 @@ def names(sentence, *words):
 @pytest.mark.parametrize("sentence", SENTENCES)
 @pytest.mark.parametrize(("layer", "head"), SHIPPED)
 def test_a_head_recomputes_its_recorded_weights(sentence, layer, head):
-    x = pretrained.hidden_states(sentence, layer)
-    w_q, b_q, w_k, b_k, w_v, b_v = pretrained.head_projections(layer, head)
+    x = minilm.hidden_states(sentence, layer)
+    w_q, b_q, w_k, b_k, w_v, b_v = minilm.head_projections(layer, head)
     found = scaled_dot_product_attention(x @ w_q + b_q, x @ w_k + b_k, x @ w_v + b_v).weights
-    recorded = pretrained.recorded_weights(sentence)[layer, head]
+    recorded = minilm.recorded_weights(sentence)[layer, head]
     np.testing.assert_allclose(found, recorded, atol=HALF, rtol=0)
     # The tolerance is no wider than it must be: without the biases, or with another head's
     # keys, or without the scale, the weights are far off.
@@ -46,23 +47,23 @@ def test_a_head_recomputes_its_recorded_weights(sentence, layer, head):
 
 @pytest.mark.parametrize("sentence", SENTENCES)
 def test_the_whole_layer_recomputes_all_its_heads(sentence):
-    x = pretrained.hidden_states(sentence, layer=3)
-    layer = pretrained.multi_head_attention(3)
+    x = minilm.hidden_states(sentence, layer=3)
+    layer = minilm.multi_head_attention(3)
     output, weights = layer(x)
     assert output.shape == x.shape
-    np.testing.assert_allclose(weights, pretrained.recorded_weights(sentence)[3], atol=HALF, rtol=0)
+    np.testing.assert_allclose(weights, minilm.recorded_weights(sentence)[3], atol=HALF, rtol=0)
     # The output by heads in a loop, from the single heads' projections.
     by_hand = np.zeros(x.shape) + layer.b_o
     for head in range(12):
-        w_q, b_q, w_k, b_k, w_v, b_v = pretrained.head_projections(3, head)
+        w_q, b_q, w_k, b_k, w_v, b_v = minilm.head_projections(3, head)
         one = scaled_dot_product_attention(x @ w_q + b_q, x @ w_k + b_k, x @ w_v + b_v)
         by_hand += one.output @ layer.w_o[32 * head : 32 * (head + 1)]
     np.testing.assert_allclose(output, by_hand, atol=1e-10)
 
 
 def test_the_layer_takes_padding_and_float32():
-    one, other = (pretrained.hidden_states(s, layer=3) for s in (SENTENCES[0], SENTENCES[5]))
-    layer = pretrained.multi_head_attention(3)
+    one, other = (minilm.hidden_states(s, layer=3) for s in (SENTENCES[0], SENTENCES[5]))
+    layer = minilm.multi_head_attention(3)
     batch = np.full((2, len(other), 384), 1e4)
     batch[0, : len(one)], batch[1] = one, other
     output = layer(batch, mask=padding_mask([len(one), len(other)])).output
@@ -72,8 +73,8 @@ def test_the_layer_takes_padding_and_float32():
 
 @pytest.mark.parametrize("sentence", SENTENCES)
 def test_recorded_weights_are_whole(sentence):
-    length = len(pretrained.tokens(sentence))
-    recorded = pretrained.recorded_weights(sentence)
+    length = len(minilm.tokens(sentence))
+    recorded = minilm.recorded_weights(sentence)
     assert recorded.shape == (6, 12, length, length)
     assert (recorded >= 0).all()
     np.testing.assert_allclose(recorded.sum(axis=-1), 1, atol=length * 2**-12)
@@ -81,7 +82,7 @@ def test_recorded_weights_are_whole(sentence):
 
 def test_the_named_heads_do_what_they_are_named_for():
     for sentence in SENTENCES:
-        recorded = pretrained.recorded_weights(sentence)
+        recorded = minilm.recorded_weights(sentence)
         assert np.diagonal(recorded[0, 2], -1).min() > 0.99  # the previous token
         assert 0.5 < np.diagonal(recorded[1, 8], 1).mean() < 0.7  # the next one
     tired, wide, big, small, _, _ = SENTENCES
@@ -95,7 +96,7 @@ def test_the_named_heads_do_what_they_are_named_for():
         (small, "trophy", 0.65),
     ):
         it, other = names(sentence, "it", word)
-        found = pretrained.recorded_weights(sentence)[3, 1, it, other]
+        found = minilm.recorded_weights(sentence)[3, 1, it, other]
         assert found == pytest.approx(weight, abs=0.005)
 
 
@@ -103,20 +104,18 @@ def test_hidden_states_are_those_of_the_positions_and_layers():
     tired, wide = SENTENCES[:2]
     (place,) = (
         i
-        for i, pair in enumerate(
-            zip(pretrained.tokens(tired), pretrained.tokens(wide), strict=True)
-        )
+        for i, pair in enumerate(zip(minilm.tokens(tired), minilm.tokens(wide), strict=True))
         if pair[0] != pair[1]
     )
     # One word differs. Before layer 0 nothing has been mixed: only its own row differs.
-    one, other = (pretrained.hidden_states(s, layer=0) for s in (tired, wide))
+    one, other = (minilm.hidden_states(s, layer=0) for s in (tired, wide))
     assert np.flatnonzero((one != other).any(axis=-1)).tolist() == [place]
-    one, other = (pretrained.hidden_states(s, layer=1) for s in (tired, wide))
+    one, other = (minilm.hidden_states(s, layer=1) for s in (tired, wide))
     assert (one != other).any(axis=-1).all()
 
 
 def test_the_position_table_is_the_models():
-    table = pretrained.position_table()
+    table = minilm.position_table()
     assert table.shape == (128, 384)
     assert len(np.unique(table, axis=0)) == 128
     # Neighbours resemble each other more than distant positions do, on average.
@@ -132,7 +131,7 @@ def test_the_position_table_is_the_models():
 def test_sentences_and_tokens():
     assert len(SENTENCES) == len(set(SENTENCES)) == 6
     for sentence in SENTENCES:
-        tokens = pretrained.tokens(sentence)
+        tokens = minilm.tokens(sentence)
         assert 7 <= len(tokens) <= 30
         assert tokens[0] == "[CLS]"
         assert tokens[-1] == "[SEP]"
@@ -143,12 +142,12 @@ def test_sentences_and_tokens():
 @pytest.mark.parametrize(
     "load",
     [
-        lambda: pretrained.hidden_states(SENTENCES[0], 1),
-        lambda: pretrained.recorded_weights(SENTENCES[0]),
-        lambda: pretrained.head_projections(3, 5).w_q,
-        lambda: pretrained.head_projections(1, 8).b_k,
-        lambda: pretrained.multi_head_attention(3).w_o,
-        pretrained.position_table,
+        lambda: minilm.hidden_states(SENTENCES[0], 1),
+        lambda: minilm.recorded_weights(SENTENCES[0]),
+        lambda: minilm.head_projections(3, 5).w_q,
+        lambda: minilm.head_projections(1, 8).b_k,
+        lambda: minilm.multi_head_attention(3).w_o,
+        minilm.position_table,
     ],
 )
 def test_arrays_are_float64_and_the_readers_own(load):
@@ -164,17 +163,17 @@ def test_arrays_are_float64_and_the_readers_own(load):
 @pytest.mark.parametrize("sentence", ["Hello.", 0, ["Hello."]])
 def test_an_unknown_sentence_is_refused(call, sentence):
     with pytest.raises(ValueError, match=r"^sentence must be one of sentences\(\), got ['0\[]"):
-        getattr(pretrained, call)(sentence)
+        getattr(minilm, call)(sentence)
 
 
 @pytest.mark.parametrize("layer", [-1, 2, 4, 6, True, 3.0, "3"])
 def test_layers_that_are_not_shipped_are_refused(layer):
     with pytest.raises(ValueError, match=rf"^layer \({layer}\) must be 0, 1 or 3"):
-        pretrained.hidden_states(SENTENCES[0], layer)
+        minilm.hidden_states(SENTENCES[0], layer)
     with pytest.raises(ValueError, match=rf"^layer \({layer}\) must be 3"):
-        pretrained.multi_head_attention(layer)
+        minilm.multi_head_attention(layer)
     with pytest.raises(ValueError, match="is not shipped"):
-        pretrained.head_projections(layer, 0)
+        minilm.head_projections(layer, 0)
 
 
 @pytest.mark.parametrize(
@@ -183,24 +182,24 @@ def test_layers_that_are_not_shipped_are_refused(layer):
 )
 def test_heads_that_are_not_shipped_are_refused(layer, head):
     with pytest.raises(ValueError, match=rf"^head \({head}\) of layer \({layer}\) is not shipped"):
-        pretrained.head_projections(layer, head)
+        minilm.head_projections(layer, head)
 
 
 def test_every_array_comes_back_as_it_is_stored():
     with np.load(DATA / "minilm.npz") as stored:
         arrays = dict(stored)
-    layer = pretrained.multi_head_attention(3)
-    found = {"positions": pretrained.position_table()}
+    layer = minilm.multi_head_attention(3)
+    found = {"positions": minilm.position_table()}
     for letter in "qkvo":
         for kind in "wb":
             found[f"layer3.{kind}_{letter}"] = getattr(layer, f"{kind}_{letter}")
     for number, head in SHIPPED[:2]:
-        for name, array in pretrained.head_projections(number, head)._asdict().items():
+        for name, array in minilm.head_projections(number, head)._asdict().items():
             found[f"layer{number}.head{head}.{name}"] = array
     for number, sentence in enumerate(SENTENCES):
-        found[f"sentence{number}.weights"] = pretrained.recorded_weights(sentence)
+        found[f"sentence{number}.weights"] = minilm.recorded_weights(sentence)
         for entered in (0, 1, 3):
-            states = pretrained.hidden_states(sentence, entered)
+            states = minilm.hidden_states(sentence, entered)
             found[f"sentence{number}.layer{entered}"] = states
     assert found.keys() == arrays.keys()
     for name, array in found.items():

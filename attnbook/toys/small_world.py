@@ -106,9 +106,9 @@ def story(
     world.open()
     while len(world.words) + _EVENT <= room:
         world.event()
-    asked = 0
-    while (asked < final or len(world.words) + _QUESTION < length) and world.question():
-        asked += 1
+    questions_asked = 0
+    while (questions_asked < final or len(world.words) + _QUESTION < length) and world.question():
+        questions_asked += 1
     return Story((*world.words, END), tuple(world.questions))
 
 

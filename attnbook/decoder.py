@@ -311,7 +311,7 @@ _USUAL = Parts()
 
 
 class _Steps(NamedTuple):
-    """What a layer computed on its way: all that its backward needs."""
+    """What a layer computed up to its feed-forward part: all that its backward needs."""
 
     attended: NDArray[np.floating]  # what attention reads, (..., len, d_model)
     queries: NDArray[np.floating]  # (..., num_heads, len, head_dim)
@@ -321,7 +321,6 @@ class _Steps(NamedTuple):
     weights: NDArray[np.floating]
     between: NDArray[np.floating]  # the residual stream, (..., len, d_model)
     fed: NDArray[np.floating]  # what the feed-forward layer reads
-    output: NDArray[np.floating]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -437,7 +436,7 @@ class Decoder:
         """
         x, placed, mask = self._begin(tokens, position_ids, mask)
         for layer in self.layers:
-            x = self._apply(layer, x, placed, mask, parts).output
+            x = self._feed(layer, self._attend(layer, x, placed, mask, parts), parts)
         return self._read(x, parts)
 
     def trace(
@@ -462,8 +461,8 @@ class Decoder:
         x, placed, mask = self._begin(tokens, position_ids, mask)
         states, weights = [x], []
         for layer in self.layers:
-            steps = self._apply(layer, x, placed, mask)
-            x = steps.output
+            steps = self._attend(layer, x, placed, mask)
+            x = self._feed(layer, steps)
             states.append(x)
             weights.append(steps.weights)
         dtype = self.embedding.dtype
@@ -528,7 +527,7 @@ class Decoder:
             mask = causal_mask(until) if done == 0 else None  # a single token sees all that is kept
             x = self._enter(tokens[done:until], placed)  # (new, d_model)
             for layer, cache in zip(self.layers, caches, strict=True):
-                x = self._apply(layer, x, placed, mask, cache=cache).output
+                x = self._feed(layer, self._attend(layer, x, placed, mask, cache=cache))
             done, until = until, until + 1
             if done < known:
                 continue
@@ -578,7 +577,7 @@ class Decoder:
         return x if placed.added is None else x + placed.added.astype(x.dtype, copy=False)
 
     @_quiet
-    def _apply(
+    def _attend(
         self,
         layer: DecoderLayer,
         x: NDArray[np.floating],
@@ -587,7 +586,7 @@ class Decoder:
         parts: Parts = _USUAL,
         cache: KVCache | None = None,
     ) -> _Steps:
-        """Add to each token what attention tells it, then what the feed-forward layer does."""
+        """Add to each token what attention tells it, and norm it for the feed-forward layer."""
         attention, dtype = layer.attention, x.dtype  # to which each part's result is rounded
         attended = parts.norm(x, layer.attention_norm, self.norm_eps)  # (..., len, d_model)
         attended = attended.astype(dtype, copy=False)
@@ -606,9 +605,15 @@ class Decoder:
         heads = heads.astype(dtype, copy=False)
         between = x + attention._combined(heads)  # (..., len, d_model)
         fed = parts.norm(between, layer.feed_forward_norm, self.norm_eps).astype(dtype, copy=False)
-        added = parts.feed_forward(fed, layer.w_gate, layer.w_up, layer.w_down)
-        output = between + added.astype(dtype, copy=False)
-        return _Steps(attended, queries, keys, values, heads, weights, between, fed, output)
+        return _Steps(attended, queries, keys, values, heads, weights, between, fed)
+
+    @_quiet
+    def _feed(
+        self, layer: DecoderLayer, steps: _Steps, parts: Parts = _USUAL
+    ) -> NDArray[np.floating]:
+        """Add what the feed-forward layer makes of each token."""
+        added = parts.feed_forward(steps.fed, layer.w_gate, layer.w_up, layer.w_down)
+        return steps.between + added.astype(steps.between.dtype, copy=False)
 
     @_quiet
     def _read(self, x: NDArray[np.floating], parts: Parts = _USUAL) -> NDArray[np.floating]:

@@ -73,7 +73,7 @@ def loss_and_gradient(
     entered = []  # all that is kept of a layer: its steps are computed again on the way back
     for layer in decoder.layers:
         entered.append(x)
-        x = decoder._apply(layer, x, placed, may_see).output
+        x = decoder._feed(layer, decoder._attend(layer, x, placed, may_see))
     normed = _rms_norm(x, decoder.final_norm, eps)
     logits = normed @ output  # (..., len - 1, vocab)
 
@@ -82,7 +82,7 @@ def loss_and_gradient(
     d_x, d_final_norm = rms_norm_backward(d_normed, x, decoder.final_norm, eps)
     d_layers = []
     for layer, x in zip(decoder.layers[::-1], entered[::-1], strict=True):
-        steps = decoder._apply(layer, x, placed, may_see)
+        steps = decoder._attend(layer, x, placed, may_see)
         d_x, d_layer = _layer_backward(d_x, layer, x, steps, turn_back, eps)
         d_layers.append(d_layer)
     d_embedding = embedding_backward(d_x * placed.scale, given, len(decoder.embedding))

@@ -754,6 +754,15 @@ def test_a_scheme_may_add_vectors_and_biases():
     assert written[LEN:].tolist() == at_once.argmax(axis=-1).tolist()
 
 
+def test_a_window_keeps_the_biases_of_the_keys_that_it_keeps():
+    model = random_decoder(positions=Learned(0 * normal(30, D_MODEL), 3 * normal(NUM_HEADS, 30)))
+    written = model.generate(TOKENS, 9, caches=[KVCache(3), KVCache(3)])
+    length = written.size - 1
+    near = np.arange(length)[:, None] - np.arange(length) < 3
+    logits = model.logits(written[:-1], mask=near)[LEN - 1 :]
+    assert written[LEN:].tolist() == logits.argmax(axis=-1).tolist()
+
+
 def test_sinusoidal_is_a_scheme_of_two_numbers():
     placed = Sinusoidal(base=50.0).place(np.arange(3), np.arange(3), random_decoder()._sizes)
     np.testing.assert_array_equal(placed.added, sinusoidal_encoding(3, D_MODEL, base=50))

@@ -978,6 +978,7 @@ SHARED = {  # of queries, of keys, of values
     "one memory for a batch": ((2, 6, LEN_Q, D_K), (3, LEN_K, D_K), (1, 3, LEN_K, 2)),
     "values of one head": ((6, LEN_Q, D_K), (3, LEN_K, D_K), (1, LEN_K, 2)),
     "keys of one head": ((6, LEN_Q, D_K), (LEN_K, D_K), (2, LEN_K, 2)),
+    "two queries": ((6, 2, D_K), (3, LEN_K, D_K), (3, LEN_K, 2)),
     "one query": ((6, 1, D_K), (3, LEN_K, D_K), (3, LEN_K, 2)),
     "one KV head": ((4, LEN_Q, D_K), (1, LEN_K, D_K), (1, LEN_K, 2)),
 }
@@ -1007,7 +1008,8 @@ def test_heads_that_share_keys_equal_loops(which, hidden):
 
 @given(data=st.data())
 def test_what_is_not_finite_stays_with_the_heads_that_share_it(data):
-    query, key, value = normal(6, 3, 2), normal(3, 5, 2), normal(3, 5, 2)
+    kv_heads = data.draw(st.sampled_from([2, 3]))
+    query, key, value = normal(6, 3, 2), normal(kv_heads, 5, 2), normal(kv_heads, 5, 2)
     key, value = poisoned(data, key), poisoned(data, value)
     mask = data.draw(booleans(*data.draw(st.sampled_from([(), (1,), (6,)])), 3, 5))
     with np.errstate(invalid="raise", over="raise", divide="raise"):

@@ -195,10 +195,22 @@ def test_positions_that_do_not_turn_back_are_named():
         loss_and_gradient(model, TOKENS)
 
 
+@dataclasses.dataclass(frozen=True)
+class Distances:
+    """Bias the scores of all heads by a table."""
+
+    table: np.ndarray
+
+    def place(self, positions, key_positions, sizes):
+        bias = self.table[positions[:, None] - key_positions]
+        return Placed(bias=np.broadcast_to(bias, (sizes.num_heads, *bias.shape)))
+
+
 def test_what_positions_hold_learns_nothing():
-    model = random_decoder(positions=Stretched(np.array(0.0)))
+    table = np.random.default_rng(0).standard_normal(9)
+    model = random_decoder(positions=Distances(table.copy()))
     gradient = loss_and_gradient(model, TOKENS)[1]
+    np.testing.assert_array_equal(gradient.positions.table, 0)
     moved, _ = Adam.start(model).step(model, gradient, 0.1)
-    assert moved.positions.by == 0
-    model = random_decoder(positions=Stretched(np.zeros(HEAD_DIM)))
-    np.testing.assert_array_equal(loss_and_gradient(model, TOKENS)[1].positions.by, 0)
+    np.testing.assert_array_equal(moved.positions.table, table)
+    assert (moved.embedding != model.embedding).any()

@@ -15,7 +15,7 @@ from packaging.requirements import Requirement
 
 from attnbook.pretrained.smollm2 import MISSING
 from course.chapters import ROOT
-from tools import newest
+from tools import install, newest
 from tools import pins as pinning
 from tools.pins import normal, written_for
 
@@ -413,3 +413,23 @@ def test_a_changed_rule_of_style_installs_nothing_again():
         ["make", "-n", "-W", "constraints.txt", "lint"], cwd=ROOT, capture_output=True, text=True
     )
     assert "tools install .venv requirements.txt" in changed.stdout
+
+
+@pytest.mark.parametrize(("has_uv", "uv_can"), [(True, True), (True, False), (False, False)])
+def test_uv_installs_or_else_pip_does(has_uv, uv_can, tmp_path, monkeypatch):
+    ran, python = [], tmp_path / "bin/python"
+
+    def run(command, **options):
+        program = "uv" if command[0] == tmp_path / "bin/uv" else "pip"
+        ran.append((program, command[-1]))
+        if command[-1] == "uv" and has_uv:
+            python.with_name("uv").parent.mkdir()
+            python.with_name("uv").touch()
+        failed = program == "uv" and not uv_can
+        return subprocess.CompletedProcess(command, int(failed))
+
+    monkeypatch.setattr(install.subprocess, "run", run)
+    assert install.install(python, "-r", "asked.txt") == 0
+    by_uv = [("uv", "asked.txt")] if has_uv else []
+    by_pip = [] if uv_can else [("pip", "asked.txt")]
+    assert ran == [("pip", "uv"), *by_uv, *by_pip]

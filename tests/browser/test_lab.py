@@ -49,7 +49,8 @@ FINISHED = """() => {
   const all = [...jupyterapp.shell.currentWidget.content.model.cells];
   const code = all.filter((cell) => cell.type === 'code');
   const meant = (cell) => cell.getMetadata('tags')?.includes('raises-exception');
-  const failed = (cell) => cell.outputs.toJSON().some((out) => out.output_type === 'error');
+  const outputsOf = ({outputs}) => Array.from({length: outputs.length}, (_, n) => outputs.get(n));
+  const failed = (cell) => outputsOf(cell).some((out) => out.type === 'error');
   const done = (cell) => cell.executionCount && cell.executionState === 'idle';
   return code.every(done) || code.some((cell) => failed(cell) && !meant(cell));
 }"""

@@ -12,6 +12,8 @@ PLAYED  := _build/pyodide
 CHROMIUM ?= $(firstword $(foreach name,chromium chromium-browser google-chrome,$(shell command -v $(name))))
 # The matrices here are small: threads of two notebooks at once would only wait for each other.
 export OMP_NUM_THREADS ?= 1
+# Many short programs are started here: what Python has compiled once is kept.
+unexport PYTHONDONTWRITEBYTECODE
 
 # $(call stage,name,what to do when it fails) command: one line on success, else the whole log.
 stage = @$(PYTHON) -m tools stage $(1) "$(2)"

@@ -177,6 +177,8 @@ ENVIRONMENTS := $(addsuffix /ready,.venv .venv-lab .venv-lite .venv-quiz .venv-c
 .venv-lite/ready: tools/lite-requirements.txt
 .venv-quiz/ready: tools/quizzes-requirements.txt
 .venv-course/ready: course/requirements.txt
+# The sandbox of students' code can keep nothing that Python compiles: it is compiled before.
+.venv-course/ready: export UV_COMPILE_BYTECODE = 1
 .venv-oldest/ready: tests/oldest-requirements.txt
 .venv-newest/ready: tests/newest-requirements.txt
 .venv-pins/ready: tools/pins-requirements.txt

@@ -175,7 +175,7 @@ def collision_from_zero(d_model, base, tolerance, longest):
     return int(np.argmax(close))
 
 
-@BANK.wrong_for("first-collision", names="mean")
+@BANK.wrong_for("first-collision", names="square")
 def collision_squared(d_model, base, tolerance, longest):
     e = attnbook.sinusoidal_encoding(longest + 1, d_model, base=base)
     close = ((e[1:] - e[0]) ** 2).sum(axis=1) < tolerance
@@ -275,7 +275,7 @@ def collision_by_sum(d_model, base, tolerance, longest):
     return int(np.argmax(close)) + 1 if close.any() else 0
 
 
-@BANK.wrong_for("first-collision", names="mean")
+@BANK.wrong_for("first-collision", names="root_mean_square")
 def collision_by_root_mean_square(d_model, base, tolerance, longest):
     e = attnbook.sinusoidal_encoding(longest + 1, d_model, base=base)
     close = np.sqrt(((e[1:] - e[0]) ** 2).mean(axis=1)) < tolerance

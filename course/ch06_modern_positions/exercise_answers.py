@@ -417,7 +417,7 @@ def rotary_of_5000_positions(x, positions, base):
     return turned_by(x, angles_of(x, np.minimum(positions, 4999), base))
 
 
-BANK.spoil("tolerance", "nearly", "rotary")
+BANK.spoil("tolerance", "rounded", "rotary")
 BANK.spoil("squeeze", "shape lost_axis", "rotary")
 
 
@@ -655,7 +655,7 @@ def interleave_heads_of_sixty_four(w, num_heads):
     return w.reshape(*w.shape[:-1], num_heads, 64).swapaxes(-1, -2).reshape(w.shape)
 
 
-BANK.spoil("tolerance", "nearly", "interleave")
+BANK.spoil("tolerance", "rounded", "interleave")
 BANK.spoil("squeeze", "shape lost_axis", "interleave")
 
 

@@ -192,13 +192,13 @@ def rms_into_an_array_like_x(x, gain, eps):
     return normed
 
 
-@BANK.wrong_for("rms-norm", symptom="nearly")
+@BANK.wrong_for("rms-norm", names="low_precision")
 def rms_in_half_precision(x, gain, eps):
     return (x / np.sqrt(mean_square(x) + eps) * gain).astype(np.float16)
 
 
 BANK.spoil("squeeze", "shape lost_axis", "rms-norm")
-BANK.spoil("tolerance", "nearly", "rms-norm")
+BANK.spoil("tolerance", "rounded", "rms-norm")
 
 
 # swiglu: right
@@ -389,7 +389,7 @@ def swiglu_into_an_array_like_x(x, w_gate, w_up, w_down):
 
 
 BANK.spoil("squeeze", "shape lost_axis", "swiglu")
-BANK.spoil("tolerance", "nearly", "swiglu")
+BANK.spoil("tolerance", "rounded", "swiglu")
 
 
 # byte-pair-merge: right
@@ -971,7 +971,7 @@ def nucleus_of_a_hundred_at_most(probabilities, p):
 
 
 BANK.spoil("squeeze", "shape lost_axis", "top-p")
-BANK.spoil("tolerance", "nearly", "top-p")
+BANK.spoil("tolerance", "rounded", "top-p")
 
 
 # logit-lens: right
@@ -1173,7 +1173,7 @@ def lens_into_an_array_like_the_states(states, final_norm, embedding):
 
 
 BANK.spoil("squeeze", "shape lost_axis", "logit-lens")
-BANK.spoil("tolerance", "nearly", "logit-lens")
+BANK.spoil("tolerance", "rounded", "logit-lens")
 
 
 BANK.never("one_hot", "it takes no softmax", "rms-norm", "swiglu", "byte-pair-merge", "logit-lens")

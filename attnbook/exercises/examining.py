@@ -67,7 +67,7 @@ def _problem(
         returned = read(result, expected)
         got = returned and returned.arrays
         if _same(exercise, got, expected):
-            dtype = returned.dtype if returned and exercise.boolean else np.dtype(bool)
+            dtype = returned.dtypes[0] if returned and exercise.boolean else np.dtype(bool)
             return None if dtype.kind == "b" else tell(exercise, "not_boolean", dtype=dtype)
         later: list[_Later] | None = None
         for mistake in exercise.known:

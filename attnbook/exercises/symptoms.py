@@ -47,12 +47,11 @@ class Unread(NamedTuple):
 class Returned(NamedTuple):
     """What an answer returned, in arrays of NumPy's own: no code of the answer's is in them.
 
-    ``dtype`` is that of the first; ``is_tuple`` tells whether one array is expected and a tuple
-    came.
+    ``dtypes`` are those that it had; ``is_tuple`` tells whether it was a tuple.
     """
 
     parts: tuple[Array | Unread, ...]
-    dtype: np.dtype[Any]
+    dtypes: tuple[np.dtype[Any], ...]
     is_tuple: bool
 
     @property
@@ -75,7 +74,7 @@ def read(result: Any, expected: tuple[Array, ...]) -> Returned | None:
         array, dtype = _to_array(part, most)
         parts.append(array)
         dtypes.append(dtype)
-    return Returned(tuple(parts), [*dtypes, np.dtype(object)][0], issubclass(type(result), tuple))
+    return Returned(tuple(parts), tuple(dtypes), issubclass(type(result), tuple))
 
 
 def to_arrays(result: Any, count: int) -> tuple[Array, ...]:
@@ -98,11 +97,8 @@ def _parts(result: Any, expected: tuple[Array, ...]) -> list[Any]:
             return [result]
     if issubclass(type(result), np.ndarray):
         stacked = np.asarray(result)
-        if (
-            stacked.ndim
-            and len(stacked) == len(expected)
-            and [part.shape for part in stacked] == [e.shape for e in expected]
-        ):
+        one_each = stacked.ndim > 0 and len(stacked) == len(expected)
+        if one_each and all(e.shape == stacked.shape[1:] for e in expected):
             return [*stacked]
     return [result]
 
@@ -246,11 +242,12 @@ def describe(
     arrays = tuple(got)
     if exercise.rows_sum_to_one and (problem := _weights_problem(exercise, arrays, expected, hint)):
         return problem
-    if returned.dtype == np.float16 and all(
+    half = np.dtype(np.float16)
+    if half in returned.dtypes and all(
         np.allclose(g, e, rtol=2e-3, atol=2e-3, equal_nan=True)
         for g, e in zip(got, expected, strict=True)
     ):
-        return tell(exercise, "low_precision", dtype=returned.dtype)
+        return tell(exercise, "low_precision", dtype=half)
     return _difference(exercise, arrays, expected, hint)
 
 

@@ -1852,3 +1852,24 @@ BANK.never("table", "positions play no part", "two-halves", "merge")
 BANK.never("integers tolerance", "positions of tokens are whole numbers", "receptive-field")
 BANK.never("squeeze", "the result is one number", "receptive-field")
 BANK.never("tolerance", "numbers are only moved", "grow")
+
+
+# merge: one number subtracted from all rows
+
+
+@BANK.wrong_for("merge", names="one_maximum")
+def merge_with_one_maximum(output_1, logsumexp_1, output_2, logsumexp_2):
+    top = max(logsumexp_1.max(), logsumexp_2.max())
+    one, two = np.exp(logsumexp_1 - top), np.exp(logsumexp_2 - top)
+    total = np.where(one + two == 0, 1, one + two)
+    output = (one / total)[..., None] * output_1 + (two / total)[..., None] * output_2
+    return output, top + np.log(one + two)
+
+
+@BANK.wrong_for("merge", symptom="not_finite row_by_row")
+def merge_with_the_mean_subtracted(output_1, logsumexp_1, output_2, logsumexp_2):
+    middle = (np.mean(logsumexp_1) + np.mean(logsumexp_2)) / 2
+    one, two = np.exp(logsumexp_1 - middle), np.exp(logsumexp_2 - middle)
+    total = one + two
+    output = (one / total)[..., None] * output_1 + (two / total)[..., None] * output_2
+    return output, middle + np.log(total)

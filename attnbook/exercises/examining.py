@@ -69,12 +69,17 @@ def _problem(
         if _same(exercise, got, expected):
             dtype = returned.dtypes[0] if returned and exercise.boolean else np.dtype(bool)
             return None if dtype.kind == "b" else tell(exercise, "not_boolean", dtype=dtype)
-        later: list[_Later] | None = None
-        for mistake in exercise.known:
-            if got and _explains(exercise, mistake.wrong, got, arguments, passed):
-                later = list(_later(exercise, answer, rest)) if later is None else later
-                if _goes_on_to_explain(exercise, mistake.wrong, later):
-                    return Told((mistake.id,), mistake.hint)
+        explaining = [
+            mistake
+            for mistake in exercise.known
+            if got and _explains(exercise, mistake.wrong, got, arguments, passed)
+        ]
+        if explaining:
+            later = list(_later(exercise, answer, rest))
+            more = [_explains_more(exercise, mistake.wrong, later) for mistake in explaining]
+            if max(more) >= 0:
+                mistake = explaining[more.index(max(more))]
+                return Told((mistake.id,), mistake.hint)
         return describe(exercise, returned, expected, hint, first=not passed)
 
 
@@ -150,8 +155,8 @@ def _later(exercise: Exercise, answer: Function, rest: Cases) -> Iterator[_Later
                 yield _Later(arguments, expected, returned.arrays)
 
 
-def _goes_on_to_explain(exercise: Exercise, wrong: Function, later: Sequence[_Later]) -> bool:
-    """Tell whether a mistake explains an answer in at least half of the cases to come.
+def _explains_more(exercise: Exercise, wrong: Function, later: Sequence[_Later]) -> int:
+    """Count in how many more of the cases a mistake explains an answer than it does not.
 
     One case may be explained by chance. Where an answer has a second mistake, which shows in some,
     the first one still is its own.
@@ -166,7 +171,7 @@ def _goes_on_to_explain(exercise: Exercise, wrong: Function, later: Sequence[_La
             differed += all(np.isfinite(part).all() for part in got)
         elif not _same(exercise, got, expected):
             agreed += 1
-    return agreed >= differed
+    return agreed - differed
 
 
 def _run(exercise: Exercise, function: Function, arguments: Inputs) -> Any:

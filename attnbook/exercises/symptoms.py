@@ -284,8 +284,10 @@ def _difference(
         leading = exercise.say(exercise.leading)
         return tell(exercise, "first_only", hint, name=name, leading=leading)
     gap = np.abs(np.where(got == expected, 0, got) - np.where(got == expected, 0, expected))
-    for decimals in range(8):
-        if np.allclose(got, np.round(expected, decimals), rtol=0, atol=1e-9, equal_nan=True):
+    for decimals in range(1, 8):
+        if got.any() and np.allclose(
+            got, np.round(expected, decimals), rtol=0, atol=1e-9, equal_nan=True
+        ):
             return tell(exercise, "rounded", name=name, decimals=decimals)
     counts = (expected == np.round(expected)).all()  # of which each is right or wrong
     if not counts and gap.max() < 0.01 * np.abs(expected[np.isfinite(expected)]).max(initial=0):

@@ -1547,7 +1547,7 @@ def causal_weights_one_hot_where_large(scores):
     return one_hot_where_large(np.where(causal_allowed(scores), scores, -np.inf))
 
 
-@BANK.wrong_for("causal", names="far_scores", of="one_sign")
+@BANK.wrong_for("causal", names="underflow", of="one_sign")
 def causal_weights_guarded_above(scores):
     return guarded_above(np.where(causal_allowed(scores), scores, -np.inf))
 
@@ -1587,7 +1587,7 @@ def masked_softmax_one_hot_where_large(scores, mask):
     return masked_softmax_with_minus_infinity(scores, mask)
 
 
-@BANK.wrong_for("masked-softmax", names="far_scores", of="one_sign")
+@BANK.wrong_for("masked-softmax", names="underflow", of="one_sign")
 def masked_softmax_guarded_above(scores, mask):
     return np.nan_to_num(guarded_above(np.where(mask, scores, -np.inf)))
 

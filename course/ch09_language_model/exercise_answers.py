@@ -425,6 +425,16 @@ def merge_all_of_a_pair(parts, ranks):
 
 
 @BANK.right_for("byte-pair-merge")
+def merge_by_recursion(parts, ranks):
+    """Join what `min` finds first, and begin again with one part less."""
+    pairs = list(itertools.pairwise(parts))
+    at = min(range(len(pairs)), key=lambda at: ranks.get(pairs[at], np.inf), default=None)
+    if at is None or pairs[at] not in ranks:
+        return tuple(parts)
+    return merge_by_recursion([*parts[:at], "".join(pairs[at]), *parts[at + 2 :]], ranks)
+
+
+@BANK.right_for("byte-pair-merge")
 def merge_with_a_heap(parts, ranks):
     """Keep the pairs in a heap, and the parts in a chain: as fast libraries do."""
     parts, after = list(parts), [*range(1, len(parts)), None]

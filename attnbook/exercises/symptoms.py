@@ -33,8 +33,10 @@ class Told(NamedTuple):
 
 def tell(exercise: Exercise, symptom: str, *more: str, **fields: Any) -> Told:
     """Name a symptom, and then what to think of."""
-    parts = [exercise.say(symptom, **fields), *map(exercise.say, more)]
-    return Told((symptom, *more), " ".join(parts))
+    ids = tuple(filter(None, more))
+    return Told(
+        (symptom, *ids), " ".join([exercise.say(symptom, **fields), *map(exercise.say, ids)])
+    )
 
 
 class Unread(NamedTuple):
@@ -277,6 +279,8 @@ def _difference(
     last = max(i for i, (g, e) in enumerate(both) if not same((g,), (e,), exact))
     got, expected, name = arrays[last], wanted[last], exercise.returns[last]
     if others := exercise.returns[last + 1 : len(arrays)]:
+        # What was counted while it played is wrong for another reason than the case's numbers.
+        hint = hint if exercise.play is Exercise.play else ""
         rest = _difference(exercise, arrays[: last + 1], wanted[: last + 1], hint)
         right = exercise.say("others_right", names=", ".join(others))
         return Told(("others_right", *rest.ids), f"{right} {rest.text}")

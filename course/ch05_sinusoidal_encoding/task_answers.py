@@ -282,7 +282,7 @@ def collision_by_root_mean_square(d_model, base, tolerance, longest):
     return int(np.argmax(close)) + 1 if close.any() else 0
 
 
-@BANK.wrong_for("first-collision", names="mean|mean_square")
+@BANK.wrong_for("first-collision", names="mean|mean_square|cosines")
 def collision_of_cosines(d_model, base, tolerance, longest):
     e = attnbook.sinusoidal_encoding(longest + 1, d_model, base=base)
     close = np.linalg.norm(e[1:, 1::2] - e[0, 1::2], axis=1) < tolerance
@@ -310,7 +310,7 @@ def collision_of_last_pair(d_model, base, tolerance, longest):
     return int(np.argmax(close)) + 1 if close.any() else 0
 
 
-@BANK.wrong_for("first-collision", names="mean|mean_square")
+@BANK.wrong_for("first-collision", names="mean|mean_square|cosines")
 def collision_by_cosine(d_model, base, tolerance, longest):
     e = attnbook.sinusoidal_encoding(longest + 1, d_model, base=base)
     close = 1 - e[1:] @ e[0] / (e[0] @ e[0]) < tolerance

@@ -175,7 +175,11 @@ def has_text(page):
 def switch(page, theme):
     """Have the page change to the other theme, as the system does at dusk."""
     page.emulate_media(color_scheme=theme)
-    page.wait_for_function(f"(document.documentElement.dataset.theme ?? '{theme}') === '{theme}'")
+    wait_for(
+        page,
+        f"(document.documentElement.dataset.theme ?? '{theme}') === '{theme}'",
+        f"it is {theme}",
+    )
 
 
 def check(seen, name, theme):

@@ -14,7 +14,7 @@ from tests.browser.waiting import SETTLED, wait_for
 READ = sorted(
     path.relative_to(SITE).as_posix()
     for path in SITE.rglob("*.html")
-    if path.relative_to(SITE).parts[0] != "lite"
+    if path.relative_to(SITE).parts[0] != "lite" and path != SITE / "index.html"  # leads on
 )
 NOTE = """
   window.violated = [];
@@ -120,10 +120,10 @@ def test_what_is_planted_in_a_page_does_not_run(noting, serve, tmp_path, kind):
 def test_a_link_that_is_a_script_does_not_run(noting, serve, tmp_path):
     shutil.copytree(SITE / "_static", tmp_path / "_static")
     page = (SITE / "genindex.html").read_text(encoding="utf-8")
-    link = f"<a id=planted href={json.dumps('javascript:window.planted=1')}>x</a>"
+    link = f"<a class=planted href={json.dumps('javascript:window.planted=1')}>x</a>"
     (tmp_path / "page.html").write_text(page.replace("</main>", link + "</main>", 1))
     with serve(tmp_path) as where:
         noting.goto(f"{where}/page.html")
-        noting.locator("#planted").click()
+        noting.locator(".planted").click()
         wait_for(noting, "violated.length", "the policy was violated")
         assert noting.evaluate("window.planted === undefined")

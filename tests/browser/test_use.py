@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from course.chapters import ROOT, chapters
-from tests.browser.waiting import SETTLED, at_rest
+from tests.browser.waiting import SETTLED, at_rest, wait_for
 
 SITE = ROOT / "_build" / "html"
 CHAPTERS = [f"book/{chapter.name}" for chapter in chapters()]

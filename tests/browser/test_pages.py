@@ -7,6 +7,7 @@ import pytest
 
 from course.chapters import ROOT, chapters
 from course.promises import keep
+from tests.browser.waiting import wait_for
 
 SITE = ROOT / "_build" / "html"
 AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")

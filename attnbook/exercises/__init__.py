@@ -42,7 +42,7 @@ def check(name: str, answer: Function) -> None:
     attnbook.exercises.exercise.WrongAnswer: softmax: these are bare exponentials: divide them ...
     """
     exercises = _all_exercises()
-    if name not in exercises:
+    if not isinstance(name, str) or name not in exercises:
         raise ValueError(f"no exercise is called {name!r}; there are: {', '.join(exercises)}")
     if not callable(answer):
         raise TypeError(f"check takes your function itself, got {type(answer).__name__}")

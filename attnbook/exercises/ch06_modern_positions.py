@@ -440,14 +440,23 @@ def _added_table(rng: np.random.Generator, length: int) -> Any:
     return tokens @ rng.standard_normal((10, 10)) @ tokens.T
 
 
+def _changed(table: Array, m: int, n: int) -> Any:
+    """Return a table in which one score is another."""
+    changed = table.copy()
+    changed[m, n] += 0.5
+    return changed
+
+
 def _offset_cases(rng: np.random.Generator) -> Cases:
     m, n = _positions(23)
     turned = _rotary_table(rng, 23)
-    one = turned.copy()
-    one[17, 5] += 0.5
+    one = _changed(turned, 17, 5)
     last = _rotary_table(rng, 151)
     last[140:, 140:] += np.arange(11.0)
     quarter = np.pi / 4
+    ends = [_changed(turned, *at) for at in ((0, 3), (3, 0), (22, 9), (9, 22))]
+    # Among so many, who tries a few at random finds none of them.
+    lonely = [_changed(_rotary_table(rng, 151), *at) for at in rng.integers(2, 149, (3, 2))]
     for hint, table in (
         ("alibi", -np.abs(m - n) / 4),
         ("key_alone", 0 * m + 10 * np.sin(n)),
@@ -469,6 +478,8 @@ def _offset_cases(rng: np.random.Generator) -> Cases:
         ("large", 1e9 * turned),
         ("small", 1e-9 * turned + 1e-12 * np.cos(m)),
         ("last", last),
+        *(("at_an_end", table) for table in ends),
+        *(("lonely", table) for table in lonely),
         ("all_zero", 0 * turned),
         ("one_position", turned[:1, :1]),
     ):

@@ -212,7 +212,7 @@ _TWO_HALVES = Exercise(
 def _merge_cases(rng: np.random.Generator) -> Cases:
     names = "output_1", "logsumexp_1", "output_2", "logsumexp_2"
 
-    def inputs(*shape: int, up: float = 0, other_up: float = 0) -> Any:
+    def inputs(*shape: int, up: Any = 0, other_up: Any = 0) -> Any:
         outputs = rng.standard_normal((2, *shape))
         totals = rng.standard_normal((2, *shape[:-1])) + 2
         values = outputs[0], totals[0] + up, outputs[1], totals[1] + other_up
@@ -224,6 +224,8 @@ def _merge_cases(rng: np.random.Generator) -> Cases:
     yield inputs(3, 5, 7, up=1000, other_up=1001), "large"
     yield inputs(3, 5, 7, up=3, other_up=-900), "large"
     yield inputs(3, 5, 7, up=-1001, other_up=-1000), "below"
+    rows = np.array([1005.0, 2.0, -990.0])
+    yield inputs(3, 5, up=rows, other_up=rows - 1), "row_by_row"
     yield inputs(5, 3), "leading_axes"
     yield inputs(2, 3, 5, 7), "leading_axes"
     yield inputs(1, 1, 1), "single"
@@ -279,6 +281,14 @@ def _naive_total(one: Array, other: Array) -> Any:
     return np.log(np.exp(one) + np.exp(other))
 
 
+def _one_maximum(o: Array, one: Array, p: Array, other: Array) -> Any:
+    """Merge by one maximum, that of all rows."""
+    top = max(one.max(), other.max())
+    e, f = np.exp(one - top), np.exp(other - top)
+    whole = np.where(e + f == 0, 1, e + f)
+    return ((e / whole)[..., None] * o + (f / whole)[..., None] * p), np.log(e + f) + top
+
+
 _MERGE = Exercise(
     call="merge(output_1, logsumexp_1, output_2, logsumexp_2)",
     returns=("output", "logsumexp"),
@@ -327,6 +337,7 @@ _MERGE = Exercise(
                 else _naive_total(one, other)
             ),
         ),
+        one_maximum=_one_maximum,
         both_nan=_merging(_nan_shares),
         total_nan=_merging(total=_nan_total),
         all_nan=_merging(_nan_shares, _nan_total),

@@ -274,6 +274,9 @@ def _causal(
 _CAUSAL = _causal()
 
 
+_NOT_HERE = "over_queries", "no_softmax", "one_fill", "added_mask", "far_scores", "underflow"
+
+
 def _far(s: Any, m: Any) -> Any:
     """Guard against scores that are too large, whether the mask hides them or not."""
     return guarded_above(np.where(m, s, -np.inf))
@@ -288,7 +291,7 @@ _MASKED_BACKWARD = Exercise(
     mistakes=dict(
         **each(
             _causal,
-            **but(MASK, "over_queries", "no_softmax", "one_fill", "added_mask", "far_scores"),
+            **but(MASK, *_NOT_HERE),
             far_scores=lambda s, m: naive_softmax(np.where(m, s, -np.inf)),
             underflow=_far,
             over_queries=lambda s, m: softmax(np.where(m, s, -np.inf), axis=-2),

@@ -147,7 +147,7 @@ SOFTMAX: dict[str, Function] = dict(
     underflow=guarded_above,
     no_sum=lambda x: np.exp(x - x.max(axis=-1, keepdims=True)),
     bare=np.exp,
-    sum_of_all=lambda x: np.exp(x) / np.exp(x).sum(),
+    sum_of_all=lambda x: np.exp(x - x.max()) / np.exp(x - x.max()).sum(),
     turned=lambda x: softmax(-x),
 )
 
@@ -163,6 +163,7 @@ MASK: dict[str, Function] = dict(
     bare=lambda s, m: m * np.exp(s),
     no_softmax=_hidden,
     far_scores=lambda s, m: naive_softmax(_hidden(s, m)),
+    underflow=lambda s, m: guarded_above(_hidden(s, m)),
     masked_maximum=_late_maximum,
     over_queries=lambda s, m: softmax(_hidden(s, m), axis=-2),
     hard=lambda s, m: hard_max(_hidden(s, m)) * m,
@@ -172,13 +173,14 @@ MASK: dict[str, Function] = dict(
 
 # The same, where a row may be empty.
 MASK_OF_ALL: dict[str, Function] = dict(
-    but(MASK, "far_scores", "masked_maximum"),
+    but(MASK, "far_scores", "underflow", "masked_maximum"),
     far_scores=lambda s, m: np.nan_to_num(naive_softmax(_hidden(s, m))),
+    underflow=lambda s, m: np.nan_to_num(guarded_above(_hidden(s, m))),
     masked_maximum=lambda s, m: np.nan_to_num(_late_maximum(s, m)),
     mask_of_first=lambda s, m: masked(s, m[:1]),
     empty_uniform=lambda s, m: softmax(np.where(m, s, -1e9)),
     empty_unmasked=lambda s, m: softmax(s + np.where(m, 0, -1e9)),
-    empty_nan=lambda s, m: naive_softmax(_hidden(s, m)),
+    empty_nan=lambda s, m: np.where(m.any(axis=-1, keepdims=True), masked(s, m), np.nan),
 )
 
 # The scale comes after the softmax: the logarithm is undone there.
@@ -244,7 +246,7 @@ def frequencies(d: int, base: float) -> Any:
 
 FREQUENCIES: dict[str, Function] = dict(
     **each(lambda n: lambda d, b: b ** (n * exponents(d)), single=0.5, doubled=2, no_minus=-1),
-    **each(lambda n: lambda d, b: b ** (exponents(d) * d / (d - n)), one_less=1, two_less=2),
+    **each(lambda n: lambda d, b: b ** (exponents(d) * d / max(d - n, 1)), one_less=1, two_less=2),
     cut_frequencies=lambda d, b: np.trunc(frequencies(d, b)),
     times_base=lambda d, b: b * exponents(d),
     divided_late=lambda d, b: b ** (exponents(d) * d) / d,

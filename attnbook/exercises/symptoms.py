@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import numbers
 import re
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,31 +33,111 @@ class Told(NamedTuple):
 
 def tell(exercise: Exercise, symptom: str, *more: str, **fields: Any) -> Told:
     """Name a symptom, and then what to think of."""
-    parts = [exercise.say(symptom, **fields), *map(exercise.say, more)]
-    return Told((symptom, *more), " ".join(parts))
+    ids = tuple(filter(None, more))
+    return Told(
+        (symptom, *ids), " ".join([exercise.say(symptom, **fields), *map(exercise.say, ids)])
+    )
 
 
-def to_arrays(result: Any, count: int) -> tuple[Array, ...] | None:
-    """Return the result as a tuple of float arrays, or None if it is not numbers."""
-    arrays = [_to_array(part) for part in _parts(result, count)]
-    present = tuple(array for array in arrays if array is not None)
-    return present if len(present) == len(arrays) else None
+class Unread(NamedTuple):
+    """A part of a result that is no array of real numbers: what the reader is told of it."""
+
+    symptom: str
+    fields: dict[str, Any]
 
 
-def _parts(result: Any, count: int) -> Any:
-    return result if count > 1 and isinstance(result, tuple | list) else [result]
+class Returned(NamedTuple):
+    """What an answer returned, in arrays of NumPy's own: no code of the answer's is in them.
+
+    ``dtypes`` are those that it had; ``is_tuple`` tells whether it was a tuple.
+    """
+
+    parts: tuple[Array | Unread, ...]
+    dtypes: tuple[np.dtype[Any], ...]
+    is_tuple: bool
+
+    @property
+    def arrays(self) -> tuple[Array, ...] | None:
+        """All parts, or None if one is not numbers."""
+        arrays = tuple(part for part in self.parts if not isinstance(part, Unread))
+        return arrays if len(arrays) == len(self.parts) else None
 
 
-def _to_array(part: Any) -> Array | None:
-    if isinstance(part, np.ma.MaskedArray):  # its masked elements are no numbers
+def read(result: Any, expected: tuple[Array, ...]) -> Returned | None:
+    """Read what an answer returned; None if that is None.
+
+    Whatever it is, a class that raises in each of its methods among others, nothing is raised.
+    """
+    if result is None:
         return None
+    most = max(_MOST, *(4 * e.size for e in expected))
+    parts, dtypes = [], []
+    for part in _parts(result, expected):
+        array, dtype = _to_array(part, most)
+        parts.append(array)
+        dtypes.append(dtype)
+    return Returned(tuple(parts), tuple(dtypes), issubclass(type(result), tuple))
+
+
+def to_arrays(result: Any, count: int) -> tuple[Array, ...]:
+    """Return what a function of our own returned, as a tuple of float arrays."""
+    parts = result if count > 1 and isinstance(result, tuple | list) else [result]
+    return tuple(np.asarray(part, dtype=np.float64) for part in parts)
+
+
+_MOST = 10**6  # numbers that are read of a result, where no more are expected
+
+
+def _parts(result: Any, expected: tuple[Array, ...]) -> list[Any]:
+    """Return the several results, or the one; one array may hold several of the right shapes."""
+    if len(expected) == 1:
+        return [result]
+    if issubclass(type(result), tuple | list):
+        try:
+            return [*result]
+        except Exception:  # a class of its own
+            return [result]
+    if issubclass(type(result), np.ndarray):
+        stacked = np.asarray(result)
+        one_each = stacked.ndim > 0 and len(stacked) == len(expected)
+        if one_each and all(e.shape == stacked.shape[1:] for e in expected):
+            return [*stacked]
+    return [result]
+
+
+def _to_array(part: Any, most: int) -> tuple[Array | Unread, np.dtype[Any]]:
+    """Return a part's numbers, or what they are instead, and its dtype."""
+    kind, nothing = _kind(part), np.dtype(object)
     try:
+        if issubclass(type(part), np.ma.MaskedArray):
+            count = int(np.ma.getmaskarray(part).sum())
+            if count:
+                return Unread("masked_elements", {"count": count}), nothing
+            part = np.ma.getdata(part)
+        if hasattr(type(part), "__next__"):
+            return Unread("iterator", {"kind": kind}), nothing
         array = np.asarray(part)
-    except ValueError:  # rows of different lengths
-        return None
-    if array.dtype.kind in "fiub" or all(isinstance(x, numbers.Real) for x in array.flat):
-        return array.astype(np.float64)
-    return None
+        if array.size > most:  # nothing is copied: it may be a view of one number
+            return Unread("too_many", {"count": array.size, "got": array.shape}), nothing
+        if array.dtype.kind in "fiub" or (
+            array.dtype.kind == "O" and all(_is_real(number) for number in array.flat)
+        ):
+            return array.astype(np.float64), array.dtype
+        if array.dtype != object:
+            kind += f"` of `{array.dtype}"
+    except OverflowError:  # a whole number of more than 308 digits
+        return Unread("beyond_float", {}), nothing
+    except Exception:  # rows of different lengths, or whatever a class of its own raises
+        pass
+    return Unread("kind", {"kind": kind}), nothing
+
+
+def _is_real(number: Any) -> bool:
+    return issubclass(type(number), numbers.Real | Decimal)
+
+
+def _kind(part: Any) -> str:
+    return str(type.__dict__["__name__"].__get__(type(part)))
 
 
 def same(
@@ -80,53 +161,76 @@ def same(
 
 
 def describe_error(
-    exercise: Exercise, answer: Function, arguments: Inputs, error: Exception, hint: str
+    exercise: Exercise, answer: Function, arguments: Inputs, error: BaseException, hint: str
 ) -> Told:
     """Say what an answer raised, and what may have caused it."""
-    message = ": ".join(filter(None, [type(error).__name__, str(error).rstrip(". ")]))
+    words = _words(error)
+    message = ": ".join(filter(None, [_kind(error), words.rstrip(". ")]))
     about = {"call": exercise.call, "error": message}
     if isinstance(error, NotImplementedError):
         return tell(exercise, "not_written", **about)
     if isinstance(error, TypeError) and not _takes(answer, arguments):
         return tell(exercise, "other_arguments", **about, arguments=", ".join(arguments))
     clues = [*exercise.clues.items(), *_CLUES.items()]  # the exercise's own come first
-    clue = next((clue for words, clue in clues if re.search(words, str(error))), hint)
+    clue = next((clue for pattern, clue in clues if re.search(pattern, words)), hint)
     return tell(exercise, "raised", clue, **about)
+
+
+def _words(error: BaseException) -> str:
+    """Return an error's message: one line, and no longer than one reads."""
+    try:
+        words = str(error)
+    except Exception:  # an error of its own
+        return ""
+    words = " ".join(words[:_LONGEST].split())
+    return words + " ..." if len(words) == _LONGEST else words
+
+
+_LONGEST = 500  # letters of an error
 
 
 def _takes(function: Function, arguments: Inputs) -> bool:
     """Tell whether a function can be called with so many arguments, as far as Python knows."""
     try:
         inspect.signature(function).bind(*arguments)
-    except (TypeError, ValueError) as error:
-        return isinstance(error, ValueError)  # some functions written in C have no signature
+    except TypeError:
+        return False
+    except Exception:  # some functions written in C have no signature
+        return True
     return True
 
 
 def describe(
-    exercise: Exercise, result: Any, expected: tuple[Array, ...], hint: str, first: bool = True
+    exercise: Exercise,
+    returned: Returned | None,
+    expected: tuple[Array, ...],
+    hint: str,
+    first: bool = True,
 ) -> Told:
     """Say how a wrong result differs: in kind, number, shape, then in its numbers.
 
     ``first`` is False if the answer was right in an earlier case.
     """
-    if result is None:
+    if returned is None:
         return tell(exercise, "none", call=exercise.call)
-    parts = _parts(result, len(expected))
+    parts = returned.parts
     if len(parts) != len(expected):
         about = {"call": exercise.call, "names": ", ".join(exercise.returns)}
         return tell(exercise, "count", **about, expected=len(expected), got=len(parts))
-    for name, part in zip(exercise.returns, parts, strict=True):
-        if _to_array(part) is None:
-            return tell(exercise, "kind", name=name, kind=type(part).__name__)
-    got = to_arrays(result, len(expected)) or ()
+    got: list[Array] = []
+    for name, part, e in zip(exercise.returns, parts, expected, strict=True):
+        if isinstance(part, Unread):
+            return tell(exercise, part.symptom, name=name, **part.fields, expected=e.shape)
+        got.append(part)
     for name, g, e in zip(exercise.returns, got, expected, strict=True):
         if g.shape != e.shape:
             more = [] if first else [hint]
             if e.ndim > 1 and g.shape == e.swapaxes(-1, -2).shape:
                 more = ["swapped_axes"]
-            elif isinstance(result, tuple) and g.shape == (1, *e.shape):
+            elif returned.is_tuple and g.shape == (1, *e.shape):
                 more = ["stray_comma"]
+            elif e.shape == () and g.size == 1:
+                more = ["one_number"]
             elif g.ndim < e.ndim and np.squeeze(g).shape == np.squeeze(e).shape:
                 more = ["lost_axis"]
             return tell(exercise, "shape", *more, name=name, got=g.shape, expected=e.shape)
@@ -137,9 +241,16 @@ def describe(
         odd = g[~np.isfinite(g) & (g != e)]
         if odd.size:
             return tell(exercise, "not_finite", hint, name=name, number=odd[0])
-    if exercise.rows_sum_to_one and (problem := _weights_problem(exercise, got, expected, hint)):
+    arrays = tuple(got)
+    if exercise.rows_sum_to_one and (problem := _weights_problem(exercise, arrays, expected, hint)):
         return problem
-    return _difference(exercise, got, expected, hint)
+    half = np.dtype(np.float16)
+    if half in returned.dtypes and all(
+        np.allclose(g, e, rtol=2e-3, atol=2e-3, equal_nan=True)
+        for g, e in zip(got, expected, strict=True)
+    ):
+        return tell(exercise, "low_precision", dtype=half)
+    return _difference(exercise, arrays, expected, hint)
 
 
 def _weights_problem(
@@ -168,6 +279,8 @@ def _difference(
     last = max(i for i, (g, e) in enumerate(both) if not same((g,), (e,), exact))
     got, expected, name = arrays[last], wanted[last], exercise.returns[last]
     if others := exercise.returns[last + 1 : len(arrays)]:
+        # What was counted while it played is wrong for another reason than the case's numbers.
+        hint = hint if exercise.play is Exercise.play else ""
         rest = _difference(exercise, arrays[: last + 1], wanted[: last + 1], hint)
         right = exercise.say("others_right", names=", ".join(others))
         return Told(("others_right", *rest.ids), f"{right} {rest.text}")
@@ -175,7 +288,13 @@ def _difference(
         leading = exercise.say(exercise.leading)
         return tell(exercise, "first_only", hint, name=name, leading=leading)
     gap = np.abs(np.where(got == expected, 0, got) - np.where(got == expected, 0, expected))
-    if gap.max() < 0.01 * np.abs(expected[np.isfinite(expected)]).max(initial=0):
+    for decimals in range(1, 8):
+        if got.any() and np.allclose(
+            got, np.round(expected, decimals), rtol=0, atol=1e-9, equal_nan=True
+        ):
+            return tell(exercise, "rounded", name=name, decimals=decimals)
+    counts = (expected == np.round(expected)).all()  # of which each is right or wrong
+    if not counts and gap.max() < 0.01 * np.abs(expected[np.isfinite(expected)]).max(initial=0):
         return tell(exercise, "nearly", name=name, gap=f"{gap.max():.1g}")
     where = _index_of_largest(gap)
     name += f"[{', '.join(map(str, where))}]" if where else ""

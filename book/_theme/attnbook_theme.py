@@ -6,6 +6,8 @@ page, as a live figure does, adds it in a handler of *html-page-context*, with
 loading_method="defer")`; its files lie in a folder that is in `html_static_path`.
 """
 
+import base64
+import hashlib
 from pathlib import Path
 
 from docutils import nodes
@@ -14,12 +16,30 @@ FORMULAS = nodes.math, nodes.math_block
 FIRST, EARLY = 1, 100  # our handlers, before those of others, which have 500
 BASE, LOOK = 200, 400  # our files, before those of others, which have 500
 
+# The one script in a page: the policy lets nothing else run but files of the site.
+_EARLY = Path(__file__).with_name("early.js")
+EARLIEST = _EARLY.read_text(encoding="utf-8").strip()
+_DIGEST = base64.b64encode(hashlib.sha256(EARLIEST.encode()).digest()).decode()
+POLICY = "; ".join(
+    (
+        "default-src 'self'",
+        f"script-src 'self' 'sha256-{_DIGEST}'",
+        "style-src 'self' 'unsafe-inline'",  # of formulas and figures
+        "img-src 'self' data:",
+        "worker-src blob:",  # the story's
+        "object-src 'none'",
+        "base-uri 'none'",
+        "form-action 'self'",
+    )
+)
+
 
 def start_page(app, pagename, templatename, context, doctree):
     """Begin with nothing: what extensions ask for, they ask for on every page."""
     context["css_files"].clear()
     context["script_files"].clear()
     context["html_baseurl"] = app.config.html_baseurl
+    context |= {"early": EARLIEST, "policy": POLICY}
 
 
 def link_what_it_needs(app, pagename, templatename, context, doctree):

@@ -71,7 +71,9 @@ function live(name, start) {
     for (const input of inputs) {
       const given = new URLSearchParams(location.search).get(`${name}.${input.name}`);
       const known = input.type !== "select-one" || [...input.options].some((each) => each.value === given);
-      if (given !== null && known) give(input, input.type === "checkbox" ? given === "true" : given);
+      // An address holds no more than a hand may type: what is computed of it takes a moment.
+      const short = given?.length <= (input.maxLength > 0 ? input.maxLength : 100);
+      if (short && known) give(input, input.type === "checkbox" ? given === "true" : given);
       input.addEventListener("input", changed);
     }
     redraw = start({ stage, words, set });

@@ -500,7 +500,7 @@ def recall_without_return(states, wanted):
     recall_with_lstsq(states, wanted)
 
 
-@BANK.wrong_for("recall", names="nearly")
+@BANK.wrong_for("recall", names="rounded")
 def recall_rounded(states, wanted):
     return round(recall_with_lstsq(states, wanted), 3)
 
@@ -525,7 +525,7 @@ def recall_shuffled(states, wanted):
     return recall_with_lstsq(states[order], wanted[order])
 
 
-@BANK.wrong_for("recall", symptom="shape")
+@BANK.wrong_for("recall", symptom="shape one_number")
 def recall_in_a_list(states, wanted):
     return [recall_with_lstsq(states, wanted)]
 
@@ -987,7 +987,7 @@ def regression_naive(x_query, x, y, bandwidth):
     return regress(np.exp(exponents(x_query, x, bandwidth)), y)
 
 
-@BANK.wrong_for("kernel-regression", names="far_nan")
+@BANK.wrong_for("kernel-regression", symptom="not_finite far")
 def regression_with_one_maximum(x_query, x, y, bandwidth):
     powers = exponents(x_query, x, bandwidth)
     return regress(np.exp(powers - powers.max()), y)
@@ -1392,7 +1392,7 @@ BANK.spoil(
     "kernel-regression",
     "additive-scores",
 )
-BANK.spoil("tolerance", "nearly", "soft-lookup", "recall", "state-jacobian", "additive-scores")
+BANK.spoil("tolerance", "rounded", "soft-lookup", "recall", "state-jacobian", "additive-scores")
 BANK.spoil("integers", "differs stored_as_integers", "state-jacobian", "additive-scores")
 
 BANK.never("one_hot one_sign", "it takes no softmax", "recall", "state-jacobian", "additive-scores")

@@ -349,7 +349,7 @@ def weight_not_averaged(query, key, sharpness):
     return np.array([np.diag(attnbook.softmax(s * query @ key.T)) for s in sharpness])
 
 
-@BANK.wrong_for("sharp-enough", symptom="nearly")
+@BANK.wrong_for("sharp-enough", names="rounded")
 def weight_rounded(query, key, sharpness):
     own = [np.diag(attnbook.softmax(s * query @ key.T)).mean() for s in sharpness]
     return np.round(own, 2)

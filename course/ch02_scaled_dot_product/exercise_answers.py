@@ -174,7 +174,7 @@ def softmax_into_zeros_like(x):
     return result
 
 
-@BANK.wrong_for("softmax", names="nearly")
+@BANK.wrong_for("softmax", names="rounded")
 def softmax_rounded(x):
     return softmax_vectorised(x).round(3)
 
@@ -442,7 +442,7 @@ def scores_without_return(query, key):
     np.einsum("bqd,bkd->bqk", query, key) / np.sqrt(query.shape[-1])
 
 
-@BANK.wrong_for("scores", names="nearly")
+@BANK.wrong_for("scores", names="rounded")
 def scores_rounded(query, key):
     return np.round(query @ key.transpose(0, 2, 1) / np.sqrt(query.shape[-1]), 3)
 
@@ -699,7 +699,7 @@ def attention_with_values_of_another(query, key, value):
     return weights @ np.roll(value, 1, axis=0), weights
 
 
-@BANK.wrong_for("attention", names="nearly")
+@BANK.wrong_for("attention", names="rounded")
 def attention_rounded(query, key, value):
     output, weights = attention_vectorised(query, key, value)
     return output.round(3), weights.round(3)
@@ -1215,7 +1215,7 @@ def masked_softmax_empty_rows_are_not_expected(scores, mask):
     return weights
 
 
-@BANK.wrong_for("masked-softmax", symptom="kind")
+@BANK.wrong_for("masked-softmax", symptom="masked_elements")
 def masked_softmax_with_masked_arrays(scores, mask):
     kept = np.ma.masked_array(scores, mask=~np.broadcast_to(mask, scores.shape))
     e = np.exp(kept - kept.max(axis=-1, keepdims=True))
@@ -1448,7 +1448,7 @@ def share_without_return(length, d_model, d_ff):
     share_cancelled(length, d_model, d_ff)
 
 
-@BANK.wrong_for("attention-share", names="nearly")
+@BANK.wrong_for("attention-share", names="rounded")
 def share_rounded(length, d_model, d_ff):
     return round(share_cancelled(length, d_model, d_ff), 2)
 
@@ -1473,7 +1473,7 @@ def share_missing_parentheses(length, d_model, d_ff):
     return 4 * d_model**2 + 2 * length * d_model / 4 * d_model**2 + 2 * d_model * d_ff
 
 
-@BANK.wrong_for("attention-share", symptom="shape")
+@BANK.wrong_for("attention-share", symptom="shape one_number")
 def share_in_a_list(length, d_model, d_ff):
     return [share_cancelled(length, d_model, d_ff)]
 
@@ -1547,7 +1547,7 @@ def causal_weights_one_hot_where_large(scores):
     return one_hot_where_large(np.where(causal_allowed(scores), scores, -np.inf))
 
 
-@BANK.wrong_for("causal", names="far_scores", of="one_sign")
+@BANK.wrong_for("causal", names="underflow", of="one_sign")
 def causal_weights_guarded_above(scores):
     return guarded_above(np.where(causal_allowed(scores), scores, -np.inf))
 
@@ -1587,7 +1587,7 @@ def masked_softmax_one_hot_where_large(scores, mask):
     return masked_softmax_with_minus_infinity(scores, mask)
 
 
-@BANK.wrong_for("masked-softmax", names="far_scores", of="one_sign")
+@BANK.wrong_for("masked-softmax", names="underflow", of="one_sign")
 def masked_softmax_guarded_above(scores, mask):
     return np.nan_to_num(guarded_above(np.where(mask, scores, -np.inf)))
 
@@ -1644,7 +1644,7 @@ def softmax_cuts_exponents_at_50(x):
 BANK.spoil(
     "squeeze", "shape lost_axis", "softmax", "scores", "attention", "causal", "masked-softmax"
 )
-BANK.spoil("tolerance", "nearly", "scores", "attention", "causal", "attention-share")
+BANK.spoil("tolerance", "rounded", "scores", "attention", "causal", "attention-share")
 BANK.spoil("integers", "row_sum stored_as_integers", "attention", "causal", "masked-softmax")
 
 BANK.never("one_hot one_sign", "it takes no softmax", "scores", "attention-share")

@@ -268,7 +268,7 @@ def entropy_to_a_millionth(scores, wanted):
     return rows
 
 
-@BANK.wrong_for("entropy-weights", names="share_of_log")
+@BANK.wrong_for("entropy-weights", names="share_of_log|differs temperature")
 def entropy_in_digits(scores, wanted):
     low, high = np.full((len(scores), 1), -20.0), np.full((len(scores), 1), 20.0)
     for _ in range(80):

@@ -577,17 +577,17 @@ def influence_by_turning_the_sign(attend, x):
     return influence_of(attend, x, change)
 
 
-@BANK.wrong_for("influence", names="all_coordinates")
+@BANK.wrong_for("influence", symptom="differs both_ways")
 def influence_on_all_coordinates(attend, x):
     return influence_of(attend, x, add_one, lambda after, before: np.all(after != before, axis=-1))
 
 
-@BANK.wrong_for("influence", names="first_of_output")
+@BANK.wrong_for("influence", symptom="differs both_ways")
 def influence_on_the_first_coordinate(attend, x):
     return influence_of(attend, x, add_one, lambda after, before: after[:, 0] != before[:, 0])
 
 
-@BANK.wrong_for("influence", names="last_of_output")
+@BANK.wrong_for("influence", symptom="differs both_ways")
 def influence_on_the_last_coordinate(attend, x):
     return influence_of(attend, x, add_one, lambda after, before: after[:, -1] != before[:, -1])
 
@@ -600,7 +600,7 @@ def influence_of_the_first_coordinate(attend, x):
     return influence_of(attend, x, change)
 
 
-@BANK.wrong_for("influence", names="sums")
+@BANK.wrong_for("influence", symptom="differs up_and_down")
 def influence_on_the_sum_of_changes(attend, x):
     return influence_of(
         attend, x, add_one, lambda after, before: np.abs((after - before).sum(axis=1)) > 1e-12
@@ -1848,7 +1848,7 @@ def cross_attention_one_hot_where_large(*arguments):
     return cross_attention_by(one_hot_where_large, *arguments)
 
 
-@BANK.wrong_for("cross-attention", names="row_sum maximum", of="one_sign")
+@BANK.wrong_for("cross-attention", names="underflow", of="one_sign")
 def cross_attention_guarded_above(*arguments):
     return cross_attention_by(guarded_above, *arguments)
 
@@ -1870,7 +1870,7 @@ def cross_attention_empty_rows_of_the_mask(x, memory, lengths, w_q, w_k, w_v):
     return mix(weights, memory @ w_v)
 
 
-@BANK.wrong_for("patches", names="nearly", of="tolerance")
+@BANK.wrong_for("patches", names="low_precision", of="tolerance")
 def patches_in_half_precision(image, size):
     return patches_by_transpose(image, size).astype(np.float16)
 
@@ -1932,7 +1932,7 @@ BANK.spoil(
     "without-one",
 )
 BANK.spoil("integers", "row_sum stored_as_integers", "self-attention", "cross-attention")
-BANK.spoil("tolerance", "nearly", "self-attention", "cross-attention", "without-one")
+BANK.spoil("tolerance", "rounded", "self-attention", "cross-attention", "without-one")
 
 BANK.never("one_hot one_sign", "it takes no softmax", "influence", "patches", "without-one")
 BANK.never(

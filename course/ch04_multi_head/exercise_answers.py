@@ -1445,7 +1445,7 @@ BANK.spoil(
     "packed-weights",
     "head-contributions",
 )
-BANK.spoil("tolerance", "nearly", "multi-head", "head-contributions")
+BANK.spoil("tolerance", "rounded", "multi-head", "head-contributions")
 BANK.spoil("integers", "differs stored_as_integers", "head-contributions")
 
 BANK.never(

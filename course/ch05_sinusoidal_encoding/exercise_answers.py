@@ -1057,7 +1057,7 @@ def score_of_fixed_positions(offset, d_model, base):
     return one @ other
 
 
-@BANK.wrong_for("offset-score", symptom="shape")
+@BANK.wrong_for("offset-score", symptom="shape one_number")
 def score_as_a_matrix(offset, d_model, base):
     return encode_of([0], d_model, base) @ encode_of([offset], d_model, base).T
 
@@ -1417,7 +1417,7 @@ def reversal_of_512_at_most(length, d_model, base):
 
 
 BANK.spoil(
-    "tolerance", "nearly", "sinusoidal", "rotation", "add-positions", "offset-score", "reversal"
+    "tolerance", "rounded", "sinusoidal", "rotation", "add-positions", "offset-score", "reversal"
 )
 BANK.spoil("squeeze", "shape lost_axis", "add-positions")
 

@@ -175,7 +175,7 @@ def collision_from_zero(d_model, base, tolerance, longest):
     return int(np.argmax(close))
 
 
-@BANK.wrong_for("first-collision", names="mean")
+@BANK.wrong_for("first-collision", names="square")
 def collision_squared(d_model, base, tolerance, longest):
     e = attnbook.sinusoidal_encoding(longest + 1, d_model, base=base)
     close = ((e[1:] - e[0]) ** 2).sum(axis=1) < tolerance
@@ -275,14 +275,14 @@ def collision_by_sum(d_model, base, tolerance, longest):
     return int(np.argmax(close)) + 1 if close.any() else 0
 
 
-@BANK.wrong_for("first-collision", names="mean")
+@BANK.wrong_for("first-collision", names="root_mean_square")
 def collision_by_root_mean_square(d_model, base, tolerance, longest):
     e = attnbook.sinusoidal_encoding(longest + 1, d_model, base=base)
     close = np.sqrt(((e[1:] - e[0]) ** 2).mean(axis=1)) < tolerance
     return int(np.argmax(close)) + 1 if close.any() else 0
 
 
-@BANK.wrong_for("first-collision", names="mean|mean_square")
+@BANK.wrong_for("first-collision", names="mean|mean_square|cosines")
 def collision_of_cosines(d_model, base, tolerance, longest):
     e = attnbook.sinusoidal_encoding(longest + 1, d_model, base=base)
     close = np.linalg.norm(e[1:, 1::2] - e[0, 1::2], axis=1) < tolerance
@@ -310,7 +310,7 @@ def collision_of_last_pair(d_model, base, tolerance, longest):
     return int(np.argmax(close)) + 1 if close.any() else 0
 
 
-@BANK.wrong_for("first-collision", names="mean|mean_square")
+@BANK.wrong_for("first-collision", names="mean|mean_square|cosines")
 def collision_by_cosine(d_model, base, tolerance, longest):
     e = attnbook.sinusoidal_encoding(longest + 1, d_model, base=base)
     close = 1 - e[1:] @ e[0] / (e[0] @ e[0]) < tolerance

@@ -56,7 +56,10 @@ _HEAD_BACK = Exercise(
             rolled=lambda keys, back: np.roll(keys, back, axis=0),
             padded=lambda keys, back: np.vstack([0 * keys[:back], keys[:-back]]),
         ),
-        **each(lambda weigh: _head(weigh=weigh), **but(MASK, "far_scores", "masked_maximum")),
+        **each(
+            lambda weigh: _head(weigh=weigh),
+            **but(MASK, "far_scores", "underflow", "masked_maximum"),
+        ),
         by_root=lambda n, d, back, sharpness: _head()(n, d, back, sharpness / np.sqrt(d)),
     ),
 )

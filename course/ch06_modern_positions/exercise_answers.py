@@ -417,7 +417,7 @@ def rotary_of_5000_positions(x, positions, base):
     return turned_by(x, angles_of(x, np.minimum(positions, 4999), base))
 
 
-BANK.spoil("tolerance", "nearly", "rotary")
+BANK.spoil("tolerance", "rounded", "rotary")
 BANK.spoil("squeeze", "shape lost_axis", "rotary")
 
 
@@ -655,7 +655,7 @@ def interleave_heads_of_sixty_four(w, num_heads):
     return w.reshape(*w.shape[:-1], num_heads, 64).swapaxes(-1, -2).reshape(w.shape)
 
 
-BANK.spoil("tolerance", "nearly", "interleave")
+BANK.spoil("tolerance", "rounded", "interleave")
 BANK.spoil("squeeze", "shape lost_axis", "interleave")
 
 
@@ -1487,3 +1487,70 @@ BANK.never("axes", "it gets a function and a number, not arrays", "offset-only")
 BANK.never("axes", "the statement says how many axes there are", "next-positions")
 BANK.never("integers tolerance", "positions of tokens are whole numbers", "next-positions")
 BANK.never("squeeze", "the result is one truth value", "offset-only")
+
+
+# offset-only: a part of the positions looked at
+
+
+def only_among(score, length, positions, size):
+    seen = {}
+    for m in positions:
+        for n in positions:
+            seen.setdefault(m - n, []).append(score(m, n))
+    return all(max(same) - min(same) <= 1e-9 * size for same in seen.values())
+
+
+def largest_score(score, length):
+    return max(abs(score(m, n)) for m in range(length) for n in range(length))
+
+
+@BANK.wrong_for("offset-only", names="differs at_an_end")
+def only_from_position_one(score, length):
+    return only_among(score, length, range(1, length), largest_score(score, length))
+
+
+@BANK.wrong_for("offset-only", names="differs at_an_end")
+def only_before_the_last_position(score, length):
+    return only_among(score, length, range(length - 1), largest_score(score, length))
+
+
+@BANK.wrong_for("offset-only", names="differs at_an_end")
+def only_queries_from_one(score, length):
+    table = np.array([[score(m, n) for n in range(length)] for m in range(length)])
+    diagonals = [table[1:].diagonal(offset) for offset in range(1 - length, length)]
+    spread = max(np.ptp(diagonal) if len(diagonal) else 0 for diagonal in diagonals)
+    return spread <= 1e-9 * np.abs(table).max()
+
+
+@BANK.wrong_for("offset-only", names="differs at_an_end")
+def only_keys_before_the_last(score, length):
+    table = np.array([[score(m, n) for n in range(length)] for m in range(length)])
+    diagonals = [table[:, :-1].diagonal(offset) for offset in range(1 - length, length)]
+    spread = max(np.ptp(diagonal) if len(diagonal) else 0 for diagonal in diagonals)
+    return spread <= 1e-9 * np.abs(table).max()
+
+
+def only_for_some_pairs(score, length, count):
+    rng = np.random.default_rng(1)
+    size = largest_score(score, length)
+    for _ in range(count):
+        m, n = rng.integers(length, size=2)
+        shift = rng.integers(-min(m, n), length - max(m, n))
+        if abs(score(m + shift, n + shift) - score(m, n)) > 1e-9 * size:
+            return False
+    return True
+
+
+@BANK.wrong_for("offset-only", names="differs one_score")
+def only_for_a_hundred_random_pairs(score, length):
+    return only_for_some_pairs(score, length, 100)
+
+
+@BANK.wrong_for("offset-only", names="differs lonely")
+def only_for_a_thousand_random_pairs(score, length):
+    return only_for_some_pairs(score, length, 1000)
+
+
+@BANK.wrong_for("offset-only", names="differs last")
+def only_for_the_first_hundred_positions(score, length):
+    return only_among(score, length, range(min(length, 100)), largest_score(score, length))

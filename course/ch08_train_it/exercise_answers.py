@@ -258,7 +258,7 @@ def softmax_without_small_weights(d_weights, weights):
 
 
 BANK.spoil("squeeze", "shape lost_axis", "softmax-backward")
-BANK.spoil("tolerance", "nearly", "softmax-backward")
+BANK.spoil("tolerance", "rounded", "softmax-backward")
 
 
 # d-query: right
@@ -599,7 +599,7 @@ def query_by_a_one_sided_difference(d_output, query, key, value):
 
 
 BANK.spoil("squeeze", "shape lost_axis", "d-query")
-BANK.spoil("tolerance", "nearly", "d-query")
+BANK.spoil("tolerance", "rounded", "d-query")
 
 
 # masked-backward: right

@@ -192,13 +192,13 @@ def rms_into_an_array_like_x(x, gain, eps):
     return normed
 
 
-@BANK.wrong_for("rms-norm", symptom="nearly")
+@BANK.wrong_for("rms-norm", names="low_precision")
 def rms_in_half_precision(x, gain, eps):
     return (x / np.sqrt(mean_square(x) + eps) * gain).astype(np.float16)
 
 
 BANK.spoil("squeeze", "shape lost_axis", "rms-norm")
-BANK.spoil("tolerance", "nearly", "rms-norm")
+BANK.spoil("tolerance", "rounded", "rms-norm")
 
 
 # swiglu: right
@@ -389,7 +389,7 @@ def swiglu_into_an_array_like_x(x, w_gate, w_up, w_down):
 
 
 BANK.spoil("squeeze", "shape lost_axis", "swiglu")
-BANK.spoil("tolerance", "nearly", "swiglu")
+BANK.spoil("tolerance", "rounded", "swiglu")
 
 
 # byte-pair-merge: right
@@ -409,19 +409,6 @@ def merge_the_lowest(parts, ranks):
 
 
 @BANK.right_for("byte-pair-merge")
-def merge_rank_by_rank(parts, ranks):
-    """Join all pairs of a rank before the next, which is the same: parts come first."""
-    parts = list(parts)
-    for left, right in sorted(ranks, key=ranks.get):
-        at = 0
-        while at < len(parts) - 1:
-            if parts[at] == left and parts[at + 1] == right:
-                parts[at : at + 2] = [left + right]
-            at += 1
-    return parts
-
-
-@BANK.right_for("byte-pair-merge")
 def merge_all_of_a_pair(parts, ranks):
     while True:
         known = [pair for pair in itertools.pairwise(parts) if pair in ranks]
@@ -435,6 +422,16 @@ def merge_all_of_a_pair(parts, ranks):
                 part += rest.pop(0)
             merged.append(part)
         parts = merged
+
+
+@BANK.right_for("byte-pair-merge")
+def merge_by_recursion(parts, ranks):
+    """Join what `min` finds first, and begin again with one part less."""
+    pairs = list(itertools.pairwise(parts))
+    at = min(range(len(pairs)), key=lambda at: ranks.get(pairs[at], np.inf), default=None)
+    if at is None or pairs[at] not in ranks:
+        return tuple(parts)
+    return merge_by_recursion([*parts[:at], "".join(pairs[at]), *parts[at + 2 :]], ranks)
 
 
 @BANK.right_for("byte-pair-merge")
@@ -962,7 +959,7 @@ def nucleus_of_rows(probabilities, p):
     return with_sum_1(kept)
 
 
-@BANK.wrong_for("top-p", names="nearly|shape long|differs long", of="table")
+@BANK.wrong_for("top-p", names="differs many_equal_ones", of="table")
 def nucleus_of_a_hundred_at_most(probabilities, p):
     order, ordered = in_order(probabilities)
     ordered[ordered.cumsum(axis=-1) - ordered >= p] = 0
@@ -971,7 +968,7 @@ def nucleus_of_a_hundred_at_most(probabilities, p):
 
 
 BANK.spoil("squeeze", "shape lost_axis", "top-p")
-BANK.spoil("tolerance", "nearly", "top-p")
+BANK.spoil("tolerance", "rounded", "top-p")
 
 
 # logit-lens: right
@@ -1173,7 +1170,7 @@ def lens_into_an_array_like_the_states(states, final_norm, embedding):
 
 
 BANK.spoil("squeeze", "shape lost_axis", "logit-lens")
-BANK.spoil("tolerance", "nearly", "logit-lens")
+BANK.spoil("tolerance", "rounded", "logit-lens")
 
 
 BANK.never("one_hot", "it takes no softmax", "rms-norm", "swiglu", "byte-pair-merge", "logit-lens")
@@ -1186,3 +1183,40 @@ BANK.never("table", "positions play no part", "rms-norm", "swiglu", "logit-lens"
 BANK.never(
     "mask", "there is no mask", "rms-norm", "swiglu", "byte-pair-merge", "top-p", "logit-lens"
 )
+
+
+# byte-pair-merge in one sweep, and top-p among many equal ones
+
+
+@BANK.wrong_for("byte-pair-merge", names="one_sweep")
+def merge_in_one_sweep(parts, ranks):
+    parts = list(parts)
+    for left, right in sorted(ranks, key=ranks.get):
+        at = 0
+        while at < len(parts) - 1:
+            if (parts[at], parts[at + 1]) == (left, right):
+                parts[at : at + 2] = [left + right]
+            at += 1
+    return parts
+
+
+@BANK.wrong_for("top-p", names="unstable")
+def nucleus_by_an_unstable_sort(probabilities, p):
+    order = np.argsort(-probabilities, axis=-1)
+    ordered = np.take_along_axis(probabilities, order, axis=-1)
+    kept = ordered.cumsum(axis=-1) - ordered < p
+    result = np.zeros(probabilities.shape)
+    np.put_along_axis(result, order, np.where(kept, ordered, 0), axis=-1)
+    return result / result.sum(axis=-1, keepdims=True)
+
+
+@BANK.wrong_for("top-p", names="unstable")
+def nucleus_by_partition(probabilities, p):
+    ordered = -np.sort(-probabilities, axis=-1)
+    count = (ordered.cumsum(axis=-1) - ordered < p).sum(axis=-1)
+    result = np.zeros(probabilities.shape)
+    for row in np.ndindex(probabilities.shape[:-1]):
+        n = min(int(count[row]), probabilities.shape[-1])
+        best = np.argpartition(-probabilities[row], n - 1)[:n]
+        result[row][best] = probabilities[row][best]
+    return result / result.sum(axis=-1, keepdims=True)

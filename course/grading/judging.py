@@ -10,6 +10,7 @@ from typing import NoReturn
 
 import numpy as np
 
+from attnbook.exercises import symptoms
 from attnbook.exercises.examining import examine
 from attnbook.exercises.exercise import Exercise, Inputs, WrongAnswer, read_hints
 from course.chapters import chapters
@@ -45,8 +46,9 @@ def judge_value(name: str, measured, *read, phrase: str) -> None:
     rng = np.random.default_rng(class_seed(phrase))
     arguments, _ = next(iter(task.cases(rng)))
     expected = task.read(rng, *arguments.values())
-    number = np.asarray(*read)
-    if number.shape or number.dtype.kind not in "iuf" or not np.isclose(number, expected):
+    found = symptoms.read(*read, (np.asarray(expected),))
+    number = found.arrays[0] if found and found.arrays and found.dtypes[0].kind in "iuf" else None
+    if number is None or number.shape or not np.isclose(number, expected):
         _refuse(name, "read_off", how=task.say(task.how))
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from course.chapters import ROOT, chapters
 from course.promises import keep
+from tests.browser.waiting import wait_for
 
 SITE = ROOT / "_build" / "html"
 AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
@@ -175,7 +176,11 @@ def has_text(page):
 def switch(page, theme):
     """Have the page change to the other theme, as the system does at dusk."""
     page.emulate_media(color_scheme=theme)
-    page.wait_for_function(f"(document.documentElement.dataset.theme ?? '{theme}') === '{theme}'")
+    wait_for(
+        page,
+        f"(document.documentElement.dataset.theme ?? '{theme}') === '{theme}'",
+        f"it is {theme}",
+    )
 
 
 def check(seen, name, theme):

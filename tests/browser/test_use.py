@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from course.chapters import ROOT, chapters
-from tests.browser.waiting import SETTLED, at_rest
+from tests.browser.waiting import SETTLED, at_rest, wait_for
 
 SITE = ROOT / "_build" / "html"
 CHAPTERS = [f"book/{chapter.name}" for chapter in chapters()]
@@ -111,9 +111,9 @@ def test_the_theme_is_switched_and_remembered(page, address):
     assert page.evaluate(THEME) == "light"
     page.evaluate("localStorage.clear()")
     page.emulate_media(color_scheme="dark")
-    page.wait_for_function(f"{THEME} === 'dark'")
+    wait_for(page, f"{THEME} === 'dark'", "the page is dark")
     page.emulate_media(color_scheme="light")
-    page.wait_for_function(f"{THEME} === 'light'")
+    wait_for(page, f"{THEME} === 'light'", "the page is light")
 
 
 def test_paper_is_light_and_shows_what_is_folded(page, address):
@@ -358,8 +358,13 @@ def test_the_zip_opens_from_disk(page, address, tmp_path):
     page.wait_for_selector("[data-live].ready")
     figure = page.locator("article figure img:not(.live-stage *)").first
     figure.scroll_into_view_if_needed()
-    page.wait_for_function("e => e.complete && e.naturalWidth > 50", arg=figure.element_handle())
-    page.wait_for_function("document.fonts.check('1em \\'Book Serif\\'')")
+    wait_for(
+        page,
+        "e => e.complete && e.naturalWidth > 50",
+        "the picture is there",
+        arg=figure.element_handle(),
+    )
+    wait_for(page, "document.fonts.check('1em \\'Book Serif\\'')", "the typeface is there")
     page.goto(home.with_name("search.html").as_uri() + "?q=pronoun")
     assert any(chapters()[2].name in name for name in found(page))
     assert all(url.startswith(("file:", "data:")) for url in asked)

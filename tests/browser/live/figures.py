@@ -109,9 +109,9 @@ def use(control):
 
 
 # Set the inputs of a figure in one go, and read what is drawn.
-TRY = """async ([name, settings, read]) => {
+TRY = """async ([name, settings]) => {
   const figure = document.querySelector(`[data-live="${name}"]`), found = [];
-  const reader = new Function("e", `return ${read}`);
+  const reader = (e) => (READ);
   for (const setting of settings) {
     for (const [key, value] of Object.entries(setting)) {
       const input = figure.querySelector(`[name="${key}"]`);
@@ -126,7 +126,7 @@ TRY = """async ([name, settings, read]) => {
 
 
 def tried(page, name, settings, read):
-    return page.evaluate(TRY, [name, settings, read])
+    return page.evaluate(TRY.replace("READ", read), [name, settings])
 
 
 def counting(page):

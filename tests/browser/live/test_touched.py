@@ -61,6 +61,63 @@ def test_an_address_that_makes_no_sense_does_no_harm(open_figure, name):
     assert page.troubles == []
 
 
+# Put into the page's address before its scripts read it: no server takes so long a one.
+AT = "if (!location.search) history.replaceState(null, '', ASKED + location.hash);"
+LONG = {"digits": "1" * 100_000, "letters": "a" * 100_000, "words": "Tom%20is%20" * 10_000}
+
+
+@pytest.mark.parametrize("kind", LONG)
+@every_figure
+def test_an_address_that_is_long_is_no_work(open_figure, name, kind):
+    """Counted, so that no busy machine fails it."""
+    about = tomllib.loads((LIVE / name / "figure.toml").read_text(encoding="utf-8"))
+    keys = [f"{name}.{control['key']}" for control in about["controls"]]
+    asked = "?" + "&".join(f"{key}={LONG[kind]}" for key in keys)
+
+    def opened(address):
+        counts = []
+
+        def prepare(page):
+            counts.append(counting(page))
+            page.add_init_script(AT.replace("ASKED", json.dumps(address)))
+
+        page, figure = open_figure(name, own={}, prepare=prepare, reduced_motion="reduce")
+        told = said(figure)
+        assert figure.evaluate("() => location.search.length") < 200  # what was ignored is gone
+        assert page.troubles == []
+        return counts[0]()["blocks"], told
+
+    usual, words = opened("?")
+    work, told = opened(asked)
+    assert told == words
+    assert usual / 2 < work < 1.5 * usual
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "value"), [("dates", "text", "1"), ("story", "prompt", "x ")]
+)
+def test_the_longest_text_of_an_address_is_read_and_is_a_moment_s_work(
+    open_figure, name, key, value
+):
+    about = tomllib.loads((LIVE / name / "figure.toml").read_text(encoding="utf-8"))
+    (longest,) = (each["longest"] for each in about["controls"] if each["key"] == key)
+    work = {}
+    for length in (longest, longest + 1):
+        counts = []
+        asked = f"?{name}.{key}={(value * longest)[:length]}"
+        _, figure = open_figure(
+            name,
+            asked,
+            own={},
+            prepare=lambda page: counts.append(counting(page)),  # noqa: B023
+        )
+        said(figure)
+        shown = figure.locator(f"[name={key}]").input_value()
+        assert (len(shown) == length) == (length == longest)
+        work[length] = counts[0]()["blocks"]
+    assert work[longest] < 20 * work[longest + 1]
+
+
 DRAG = """async (e) => {
   const input = e.querySelector("input[type=range]") ?? e.querySelector("[name]");
   let i = 0;

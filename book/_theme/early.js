@@ -1,0 +1,11 @@
+// Within the page, before the first paint: or a dark page would flash white.
+try { var theme = localStorage.getItem("attention-book-theme"); } catch (denied) {}
+document.documentElement.dataset.theme =
+  theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+// Early fonts keep the text from moving; a browser refuses such a request to a file.
+if (location.protocol !== "file:") for (const name of ["serif", "sans", "serif-italic"]) {
+  const early = document.createElement("link");
+  Object.assign(early, {rel: "preload", as: "font", type: "font/woff2", crossOrigin: "",
+    href: document.documentElement.dataset.content_root + "_static/fonts/" + name + ".woff2"});
+  document.head.append(early);
+}

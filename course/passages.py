@@ -25,6 +25,7 @@ MYST = MdParserConfig(enable_extensions=set(SETTINGS["myst_enable_extensions"]))
 PARSER = create_md_parser(MYST, DocutilsRenderer)
 NO_TEXT = {"code-block", "code-cell", "literalinclude", "bibliography", "rooms", "raw"}
 NO_TITLE = {"container", "solution-start", "solution-end", "figure", "image"}
+OBJECTIVES = r"^:class: .*\bobjectives\b"
 
 # In a text one character stands for each comment, formula or other insertion.
 COMMENT, FORMULA, OTHER = 0xE000, 0xF000, 0xF400
@@ -85,9 +86,14 @@ def read(path: Path) -> list[Section]:
             ("headline", about.get("slideshow", {}).get("headline")),
         ):
             if text:
-                (inline,) = PARSER.parseInline(text)
-                found[-1].passages.append(passage(inline.children or [], place))
+                found[-1].passages.append(inline(text, place))
     return found
+
+
+def inline(text: str, place: str) -> Passage:
+    """Return what a reader sees of a text that is one paragraph."""
+    (token,) = PARSER.parseInline(text)
+    return passage(token.children or [], place)
 
 
 def read_blocks(source: str, place: str, found: list[Section]) -> None:
@@ -109,8 +115,9 @@ def read_blocks(source: str, place: str, found: list[Section]) -> None:
             passages[-1].insert(COMMENT, inside(token.content))
         elif directive and directive[1] not in NO_TEXT and ":class: quiz" not in token.content:
             title = "" if directive[1] in NO_TITLE else f"{directive[2]}\n\n"
+            here = "objectives" if re.search(OBJECTIVES, token.content, re.M) else place
             content = re.sub(r"\A(?::[\w-]+:.*\n?)+", "", token.content)
-            read_blocks(title + content, place, found)
+            read_blocks(title + content, here, found)
 
 
 def passage(tokens: list[Token], place: str) -> Passage:
@@ -125,7 +132,9 @@ def passage(tokens: list[Token], place: str) -> Passage:
             made.insert(COMMENT, inside(token.content))
         elif token.type.startswith("math_inline"):
             made.insert(FORMULA, token.content)
-        elif token.type in ("code_inline", "myst_role", "image"):
+        elif token.type == "myst_role":
+            made.insert(OTHER, f"{{{token.meta['name']}}}`{token.content}`")
+        elif token.type in ("code_inline", "image"):
             made.insert(OTHER, token.content)
     return made
 

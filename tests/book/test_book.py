@@ -14,8 +14,8 @@ import yaml
 from attnbook._without_smollm2 import NeedsSmolLM2
 from attnbook.exercises import _all_exercises
 from course.chapters import ROOT, by_name, chapters, chapters_and_drafts, without_comments
-from course.claims import KEYS
 from course.checks import checks
+from course.claims import KEYS
 from course.pages import contents, lead
 from course.promises import PROMISES, keep
 from course.words import counted

@@ -19,6 +19,7 @@ from attnbook.decoder import (
 from attnbook.diagnostics import (
     ScoreStatistics,
     Spread,
+    because,
     effective_keys,
     entropy,
     influence,
@@ -101,6 +102,7 @@ __all__ = [
     "apply_rotary",
     "attend",
     "attention_backward",
+    "because",
     "blockwise_attention",
     "blockwise_attention_backward",
     "causal_mask",

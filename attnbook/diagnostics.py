@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attnbook._checks import check_same_d_k, check_sequences, promote
+from attnbook._checks import check_same_d_k, check_sequences, promote, real_array
 
 
 class Spread(NamedTuple):
@@ -215,3 +215,68 @@ def rank_correlation(first: ArrayLike, second: ArrayLike) -> float:
         for numbers in (first, second)
     ]
     return float(np.corrcoef(ranks)[0, 1].round(12))
+
+
+def because(
+    with_cause: ArrayLike,
+    without: ArrayLike,
+    control: ArrayLike,
+    *,
+    line: float,
+    margin: float = 0.0,
+    in_cases: float = 1.0,
+) -> None:
+    """Assert that an effect is there with its cause, gone without it, and there in a control.
+
+    One measure, three times: with the cause; without it and nothing else changed; and with the
+    cause, but something else of the same size changed. On which side of the line the effect is
+    there, most cases of ``with_cause`` say.
+
+    Parameters
+    ----------
+    with_cause, without, control : scalars or (cases,)
+    line : float
+    margin : float, further than which from the line each case must be
+    in_cases : float, the share of cases, above one half, that must hold
+
+    Raises
+    ------
+    AssertionError
+        If one of the three does not hold, or the control has changed nothing at all.
+    ValueError
+        If there is no case, or a margin or share makes no sense.
+
+    Examples
+    --------
+    >>> because([5, 6], [1, 2], [7, 5], line=3, margin=0.5)
+    """
+    if not margin >= 0 or not 0.5 < in_cases <= 1:
+        raise ValueError(
+            "margin must not be negative and in_cases must be above 0.5 and at most 1, "
+            f"got {margin} and {in_cases}"
+        )
+    settings = {"with_cause": with_cause, "without": without, "control": control}
+    cases = {name: np.array(real_array(name, each), ndmin=1) for name, each in settings.items()}
+    for name, values in cases.items():
+        if values.ndim > 1 or len(values) == 0:
+            raise ValueError(
+                f"{name} must be a number or have the shape (cases,), got shape {values.shape}"
+            )
+    there, changed = cases["with_cause"], cases["control"]
+    comparable = len(there) == len(changed) or 1 in (len(there), len(changed))
+    if comparable and np.all(there == changed):
+        raise AssertionError("the control changed nothing: it equals with_cause in every bit")
+    above = np.sum(there > line) >= np.sum(there < line)
+    failed = []
+    for name, values in cases.items():
+        up = above != (name == "without")
+        held = int(np.sum(values > line + margin if up else values < line - margin))
+        if held < in_cases * len(values) - 1e-9:
+            failed.append(
+                f"{name} is {'above' if up else 'below'} {line:g} "
+                f"{f'by more than {margin:g} ' if margin else ''}in {held} of {len(values)} cases, "
+                f"seen {values.min():.4g} to {values.max():.4g}"
+            )
+    if failed:
+        needed = "all" if in_cases == 1 else f"{in_cases:.0%}"
+        raise AssertionError(f"it must hold in {needed} cases, but {'; '.join(failed)}")

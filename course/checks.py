@@ -21,8 +21,8 @@ def called(node: ast.AST) -> str:
 
 
 def is_check(node: ast.AST) -> bool:
-    """Tell whether a node is an assertion, NumPy's among them."""
-    return isinstance(node, ast.Assert) or called(node).startswith("assert_")
+    """Tell whether a node is an assertion, NumPy's and `because` among them."""
+    return isinstance(node, ast.Assert) or called(node).startswith(("assert_", "because"))
 
 
 def checks(source: str) -> list[ast.AST]:
@@ -51,6 +51,6 @@ def is_vacuous(node: ast.AST) -> bool:
         if called(node) in ("all", "any"):
             (compared, *_) = [*node.args, getattr(node.func, "value", node)]
             return is_vacuous(compared)
-        sides = [ast.dump(each) for each in node.args[:2]]
+        sides = [ast.dump(each) for each in node.args[: 3 if called(node) == "because" else 2]]
         return not set().union(*map(names, node.args)) or len(set(sides)) < len(sides)
     return isinstance(node, ast.Tuple) or not names(node)

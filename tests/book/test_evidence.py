@@ -125,6 +125,8 @@ def test_no_two_figures_say_the_same():
         ("assert w == 2", False), ("assert (w > 0.9).all()", False), ("assert kept", False),
         ("assert np.allclose(w.sum(axis=-1), 1)", False), ("assert 0 < w < 1", False),
         ("np.testing.assert_allclose(w, 1)", False), ("assert all(a < b for a in w)", False),
+        ("because(w, 2, 3, line=2)", False), ("because(w, v, w, line=2)", True),
+        ("because(1, 2, 3, line=2)", True), ("because(w, v, u, line=2)", False),
         ("assert np.exp([5, 10]).round().tolist() == [148, 22026]", False),
     ],
 )  # fmt: skip

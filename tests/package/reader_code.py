@@ -34,6 +34,7 @@ from attnbook import (
     apply_rotary,
     attend,
     attention_backward,
+    because,
     blockwise_attention,
     blockwise_attention_backward,
     causal_mask,
@@ -241,6 +242,7 @@ def measure() -> float:
     assert_type(statistics.before, Spread)
     print(influence(lambda tokens: self_attention(tokens, w, w, w).output, x, rng).all())
     print(influence(my_heads, x, rng).tolist())
+    because([5.0, 6.0], 1, weights.sum() + 3, line=2.5)
     return statistics.after.std + rank_correlation([1, 2, 3], weights[0, :3])
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from attnbook import (
     ScoreStatistics,
     Spread,
+    because,
     effective_keys,
     entropy,
     influence,
@@ -288,3 +289,88 @@ def test_rank_correlation_refuses_what_has_no_order(numbers):
 def test_a_table_of_influence_is_boolean():
     table = influence(lambda x: x, np.eye(3), np.random.default_rng(0))
     assert table.dtype == bool
+
+
+def test_because_returns_nothing_when_all_three_hold():
+    assert because([5, 6, 7], [1, 2, 0], [7, 5, 6], line=3) is None
+    assert because([-5, -6], [1.5], [-9, -4, -3.5], line=-3) is None  # below, and other controls
+    assert because(0.9, 0.1, np.float32(0.8), line=0.5, margin=0.2) is None
+    assert because([True, True], [False, False], [True, 0.75], line=0.5) is None
+
+
+WITH, WITHOUT, CONTROL = [5.0, 6, 7, 8], [1.0, 2, 0, 1], [6.0, 5, 8, 7]
+AT_ONCE = "without is below 3 in 3 of 4 cases, seen 0 to 4; control is above 3 in 2 of 4"
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"with_cause": [5, 6, 2, 8]}, "with_cause is above 3 in 3 of 4 cases, seen 2 to 8"),
+        ({"without": [1, 2, 0, 3]}, "without is below 3 in 3 of 4 cases, seen 0 to 3"),
+        ({"control": [6, 5, 3, 7.25]}, "control is above 3 in 3 of 4 cases, seen 3 to 7.25"),
+        ({"without": WITH}, "without is below 3 in 0 of 4 cases, seen 5 to 8"),
+        ({"control": WITHOUT}, "control is above 3 in 0 of 4 cases, seen 0 to 2"),
+        ({"control": 2.5}, "control is above 3 in 0 of 1 cases, seen 2.5 to 2.5"),
+        ({"without": math.nan}, "without is below 3 in 0 of 1 cases, seen nan to nan"),
+        ({"without": [4, 2, 0, 1], "control": [1, 2, 8, 7]}, AT_ONCE),
+        ({"margin": 2}, "with_cause is above 3 by more than 2 in 3 of 4 cases, seen 5 to 8"),
+        ({"margin": 2}, "without is below 3 by more than 2 in 1 of 4 cases, seen 0 to 2"),
+        ({"margin": 2}, "control is above 3 by more than 2 in 3 of 4 cases, seen 5 to 8"),
+    ],
+)
+def test_because_says_which_of_the_three_does_not_hold(given, told):
+    settings = {"with_cause": WITH, "without": WITHOUT, "control": CONTROL, "line": 3} | given
+    with pytest.raises(AssertionError, match=f"^it must hold in all cases, but .*{told}"):
+        because(**settings)
+    mirrored = {key: each if key == "margin" else -np.array(each) for key, each in settings.items()}
+    other = {"above": "below", "below": "above"}
+    told = re.sub(r"(above|below) 3", lambda side: f"{other[side[1]]} -3", told.split(", seen")[0])
+    with pytest.raises(AssertionError, match=f"^it must hold in all cases, but .*{told}"):
+        because(**mirrored)
+
+
+def test_because_counts_the_cases_that_hold():
+    near = [2, 5, 6, 8]
+    assert because(near, WITHOUT, CONTROL, line=3, in_cases=0.75) is None
+    assert because(WITH, [4, *WITHOUT[1:]], near, line=3, in_cases=0.75) is None
+    with pytest.raises(AssertionError, match=r"^it must hold in 76% cases, but with_cause is"):
+        because(near, WITHOUT, CONTROL, line=3, in_cases=0.76)
+    with pytest.raises(AssertionError, match=r"control is above 0\.5 in 0 of 1 cases, seen 0 to 0"):
+        because([True, True], [False], False, line=0.5)
+    just = [5] * 14 + [1] * 11  # 0.56 * 25 is 14.000000000000002
+    assert because(just, [0], [9], line=3, in_cases=0.56) is None
+
+
+@pytest.mark.parametrize("control", [WITH, np.array(WITH, np.float32), tuple(WITH)])
+def test_because_refuses_a_control_that_changed_nothing(control):
+    with pytest.raises(AssertionError, match=r"^the control changed nothing: it equals with_cause"):
+        because(WITH, WITHOUT, control, line=3)
+    nearly = np.array(WITH)
+    nearly[2] = np.nextafter(nearly[2], 9)
+    assert because(WITH, WITHOUT, nearly, line=3) is None
+
+
+def test_because_refuses_one_number_for_all_cases_that_changed_nothing():
+    with pytest.raises(AssertionError, match="changed nothing"):
+        because(5, 1, [5, 5, 5], line=3)
+    with pytest.raises(AssertionError, match="changed nothing"):
+        because([5, 5, 5], 1, 5, line=3)
+    assert because([5, 5, 5], 1, [5, 5], line=3) is None  # other cases: two runs that agree
+
+
+@pytest.mark.parametrize("name", ["with_cause", "without", "control"])
+@pytest.mark.parametrize("values", [[], [[1.0, 2.0]]])
+def test_because_wants_cases_along_one_axis(name, values):
+    given = {"with_cause": WITH, "without": WITHOUT, "control": CONTROL, name: values}
+    shape = re.escape(str(np.shape(values)))
+    with pytest.raises(ValueError, match=rf"^{name} must be a number .* got shape {shape}$"):
+        because(**given, line=3)
+
+
+@pytest.mark.parametrize(
+    ("margin", "in_cases"), [(-0.1, 1), (0, 0.5), (0, 1.01), (math.nan, 1), (0, math.nan)]
+)
+def test_because_wants_a_share_and_a_margin_that_make_sense(margin, in_cases):
+    message = re.escape(f"got {margin} and {in_cases}")
+    with pytest.raises(ValueError, match=f"^margin must not be negative .*{message}$"):
+        because(WITH, WITHOUT, CONTROL, line=3, margin=margin, in_cases=in_cases)

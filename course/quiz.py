@@ -1,7 +1,8 @@
 """Read the part of text2qti's plain-text format that the quizzes use.
 
 A comment, ``% shapes``, gives an id to the question or to the choice below it. Feedback that ends
-in a link without words, ``[](sec-scale)``, names the section to read again.
+in a link without words, ``[](sec-scale)``, names the section to read again. A comment
+``% why: theorem, here`` ties the feedback above it, or the text of a question and all that follows.
 """
 
 import re
@@ -10,10 +11,11 @@ from typing import NamedTuple
 from course.chapters import Chapter, by_id
 
 AGAIN = re.compile(r" \[\]\((sec-[\w-]+)\)$", re.M)
-NAMED = r"^(?:% (.+)\n)?"
+NAMED = r"^(?:% (?!why: )(.+)\n)?"
+WHY = r"(?:\n% why: (.+))?$"
 HEAD = re.compile(r"^Quiz title: (.+)\n(?:Quiz description: .+\n)?(?:Shuffle answers: .+\n)?")
-QUESTION = re.compile(NAMED + r"Title: (.+)\n\d+\.  (.+(?:\n+    .*)*)$", re.M)
-CHOICE = re.compile(NAMED + r"(?:(\*)[a-d]\) |[a-d]\)  )(\S.*)\n\.\.\. (.+)$", re.M)
+QUESTION = re.compile(NAMED + r"Title: (.+)\n\d+\.  (.+(?:\n+    .*)*)" + WHY, re.M)
+CHOICE = re.compile(NAMED + r"(?:(\*)[a-d]\) |[a-d]\)  )(\S.*)\n\.\.\. (.+)" + WHY, re.M)
 
 
 class Choice(NamedTuple):
@@ -24,6 +26,7 @@ class Choice(NamedTuple):
     right: bool
     feedback: str
     section: str = ""
+    why: str = ""
 
 
 class Question(NamedTuple):
@@ -32,6 +35,7 @@ class Question(NamedTuple):
     heading: str
     text: str
     choices: list[Choice]
+    why: str = ""
 
 
 class Quiz(NamedTuple):
@@ -48,14 +52,13 @@ def parse(text: str, where: object = "quiz.txt") -> Quiz:
         raise ValueError(f"{where}: not of a quiz's form, mend it: {next(filter(None, left))!r}")
     (title,), questions = HEAD.match(text).groups(), []
     blocks = QUESTION.split(text)[1:]
-    for name, heading, text_of_it, block in zip(*[iter(blocks)] * 4, strict=True):
+    for name, heading, asked, why, block in zip(*[iter(blocks)] * 5, strict=True):
         choices = [
-            Choice(name, choice, bool(star), AGAIN.sub("", feedback), *AGAIN.findall(feedback))
-            for name, star, choice, feedback in CHOICE.findall(block)
+            Choice(name, choice, bool(star), AGAIN.sub("", said), "".join(AGAIN.findall(said)), why)
+            for name, star, choice, said, why in CHOICE.findall(block)
         ]
-        questions.append(
-            (name, Question(heading, re.sub("^    ", "", text_of_it, flags=re.M), choices))
-        )
+        asked = re.sub("^    ", "", asked, flags=re.M)
+        questions.append((name, Question(heading, asked, choices, why or "")))
     return Quiz(title, by_id(questions, where))
 
 

@@ -12,7 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.book.numbers_read import REASONS, Number, Section, read
+from course.passages import Section, read
+from tests.book import numbers_read
+from tests.book.numbers_read import REASONS, Number, loose, numbers
 
 TODO = "tie it with <!-- = expression --> or give a reason"
 
@@ -43,9 +45,9 @@ def untied(path: Path) -> Iterator[str]:
     for section in read(path):
         for passage in section.passages:
             where = f"{path.stem}, section {section.title!r}, {passage.place}"
-            for loose in passage.loose():
-                yield f"{where}: <!-- {loose} --> stands behind no number, put it there"
-            for number in passage.numbers():
+            for each in loose(passage):
+                yield f"{where}: <!-- {each} --> stands behind no number, put it there"
+            for number in numbers(passage):
                 if not tie_of(number) and (wrong := not_shown(number, section)):
                     yield f'{where}: "{number.around}": {number.written} {wrong}'
 
@@ -53,7 +55,7 @@ def untied(path: Path) -> Iterator[str]:
 def tied(section: Section, results: dict[str, Result]) -> Iterator[str]:
     """Yield a line for each number of a section that is not what its expression gives."""
     for passage in section.passages:
-        for number in passage.numbers():
+        for number in numbers(passage):
             if (tie := tie_of(number)) and (wrong := differs(number, tie, results[tie])):
                 where = f"section {section.title!r}, {passage.place}"
                 yield f'{where}: "{number.around}": {number.written} {wrong}'
@@ -69,8 +71,8 @@ def not_shown(number: Number, section: Section) -> str:
     """Return what is wrong with a number without a tie, if anything is."""
     if any(tie in REASONS for tie in number.ties):
         return ""
-    shown = set() if number.small else section.printed
-    stated = section.asserted if number.small else section.written
+    shown = set() if number.small else numbers_read.printed(section)
+    stated = numbers_read.asserted(section) if number.small else numbers_read.written(section)
     if number.percent:
         shown, stated = ({*each, *(100 * one for one in each)} for each in (shown, stated))
     if any(map(number.equals, shown)) or any(number.equals(each, exactly=True) for each in stated):

@@ -8,8 +8,9 @@ import json
 
 import pytest
 
+from course.passages import read
 from tests.book.number_faults import Result, in_notebook, result, tied, untied
-from tests.book.numbers_read import REASONS, read
+from tests.book.numbers_read import REASONS, ties
 from tests.drafts import every
 
 
@@ -78,7 +79,7 @@ def faults(path):
         for cell in section.cells:
             exec(cell["source"], names)
         results = {}
-        for tie in section.ties:
+        for tie in ties(section):
             try:
                 results[tie] = result(eval(in_notebook(tie), names))
             except Exception as problem:

@@ -55,10 +55,11 @@ for name, wrong in BANK.wrong.items():
 NUMBERS = """
 import json
 from course.chapters import ROOT
-from tests.book.numbers_read import read
+from course.passages import read
+from tests.book import numbers_read
 
 def numbers(section):
-    found = [number for passage in section.passages for number in passage.numbers()]
+    found = [number for each in section.passages for number in numbers_read.numbers(each)]
     return [(n.value, n.unit, n.percent, n.unsigned, n.small, n.ties) for n in found]
 
 paths = sorted((ROOT / "book").glob("*.ipynb"))

@@ -27,9 +27,10 @@ from nbval.plugin import IPyNbCell, IPyNbFile
 
 from course.chapters import ROOT, Chapter, chapters
 from course.pages import MEASURED
+from course.passages import Section, read
 from course.truths import pictures, printed, snippets
 from tests.book.number_faults import Result, in_notebook, result, tied
-from tests.book.numbers_read import Section, read
+from tests.book.numbers_read import ties
 from tools import PATIENCE
 from tools.notebooks import by_files
 
@@ -126,7 +127,7 @@ class Notebook(IPyNbFile):
         done = 0
         for section in read(self.path):
             yield from cells[done : (done := done + len(section.cells))]
-            if section.ties:
+            if ties(section):
                 yield Ties.from_parent(self, name=f"Numbers: {section.title}", section=section)
             # What stands before the next section of the plan's level has run, and no more.
             for each in [each for each in plan if sum(i < starts[each.code] for i in code) <= done]:
@@ -186,8 +187,8 @@ class Ties(Rider):
 
     def runtest(self) -> None:
         """Compare them with what the expressions give where the section ends."""
-        ties = self.section.ties
-        results = dict(zip(ties, self.parent.kernel.evaluate(ties), strict=True))
+        tied_to = ties(self.section)
+        results = dict(zip(tied_to, self.parent.kernel.evaluate(tied_to), strict=True))
         if faults := list(tied(self.section, results)):
             lines = "\n".join(faults)
             pytest.fail(f"{self.path.stem}: {len(faults)} numbers\n{lines}", pytrace=False)

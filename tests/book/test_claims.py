@@ -1,0 +1,281 @@
+"""Every because under test: each reason is tied to what supports it, and the support is there.
+
+A chapter that is not gone through yet says so, `claims = "untied"` in its chapter.toml, and is let
+off all that stands here, until nothing is left to find in it.
+"""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from course.chapters import Chapter, chapters_and_drafts
+from course.claims import comments, faults, parse
+from course.passages import read
+from tests.drafts import every, skipped
+from tools.claims import END, untied
+
+NUMBERS_IN_A_SENTENCE, NUMBERS_IN_A_PARAGRAPH = 2, 6
+FOLDED = {"evidence", "hide-input", "remove-cell"}
+PAGES = [
+    pytest.param(
+        chapter,
+        marks=[*skipped(chapter)] or [pytest.mark.skip(reason="untied")] * chapter.untied,
+        id=chapter.name,
+    )
+    for chapter in chapters_and_drafts()
+]
+
+
+def crowds(chapter):
+    """Yield each sentence, and paragraph, of the column with too many measured numbers."""
+    for path in chapter.notebooks:
+        for section in read(path):
+            for each in (passage for passage in section.passages if passage.place == "text"):
+                where = f"{path.stem}, section {section.title!r}"
+                found = [mark for mark in each.text if each.inserted.get(mark, "").startswith("=")]
+                if len(found) > NUMBERS_IN_A_PARAGRAPH:
+                    told = f"{len(found)} measured numbers, at most {NUMBERS_IN_A_PARAGRAPH}"
+                    yield f"{where}: {told}: {each.shown()!r}"
+                start = 0
+                for end in [*(match.end() for match in END.finditer(each.text)), len(each.text)]:
+                    sentence, start = each.text[start:end], end
+                    if (count := len({*sentence} & {*found})) > NUMBERS_IN_A_SENTENCE:
+                        told = f"{count} measured numbers, at most {NUMBERS_IN_A_SENTENCE}"
+                        yield f"{where}: {told}: {each.shown()!r}"
+
+
+def is_open(cell):
+    about = cell["metadata"]
+    hidden = about.get("jupyter", {}).get("source_hidden") or FOLDED & {*about.get("tags", ())}
+    return cell["cell_type"] == "code" and not hidden
+
+
+def closed_names(chapter):
+    """Yield each name that an open cell uses and no open cell before it defines."""
+    for path in chapter.notebooks:
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+        notebook["cells"] = list(filter(is_open, notebook["cells"]))
+        ruff = [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "F821"]
+        ruff += ["--output-format", "json", "--stdin-filename", "page.ipynb", "-"]
+        found = subprocess.run(ruff, input=json.dumps(notebook), capture_output=True, text=True)
+        for each in json.loads(found.stdout):
+            cell = "".join(notebook["cells"][each["cell"] - 1]["source"])
+            line = cell.splitlines()[each["location"]["row"] - 1].strip()
+            yield f"{path.stem}: {each['message']}, in sight only in a fold: {line}"
+
+
+FAULTS = [faults, crowds, closed_names, pytest.param(untied, marks=pytest.mark.english)]
+
+
+@pytest.mark.parametrize("find", FAULTS, ids=lambda find: find.__name__)
+@pytest.mark.parametrize("chapter", PAGES)
+def test_every_because_has_its_support(chapter, find):
+    if found := list(find(chapter)):
+        pytest.fail("\n".join([f"{len(found)}:", *found]), pytrace=False)
+
+
+@pytest.mark.english
+@pytest.mark.parametrize("chapter", every())
+def test_a_chapter_is_called_untied_only_while_it_is(chapter):
+    where = f"course/{chapter.module}/chapter.toml"
+    assert chapter.about.get("claims", "untied") == "untied", (
+        f'{where}: claims is "untied", or gone'
+    )
+    finds = (faults, crowds, closed_names, untied)
+    left = not chapter.untied or any(True for find in finds for _ in find(chapter))
+    assert left, f"{where}: nothing is left to tie, delete claims"
+
+
+# A small chapter, sound, and what is told of it when one text stands in for another
+
+NOTEBOOK = [
+    """# A name
+
+Old inputs fade because the tanh bends<!-- why: intervention, old-inputs-fade -->. It keeps
+two<!-- = kept --> of nine<!-- = all_there -->.
+
+{cite:t}`a1964` saw it first, and every row sums to one, since
+
+$$ x = 1 $$ (eq-sum)
+
+<!-- why: citation, a1964 table 1; theorem, eq-sum -->
+
+It is so in ten of twelve heads. So try others.
+<!-- why: observation, in-ten-heads; advice -->""",
+    {"source": "import numpy as np\nkept = np.arange(3)", "metadata": {}},
+    {
+        "source": "# old inputs fade\nfolded = 1\nbecause(kept, 0 * kept, kept + 1, line=0.5)",
+        "metadata": {
+            "tags": ["evidence"], "label": "old-inputs-fade", "claim": "The tanh fades.",
+            "with": "tanh", "without": "no tanh", "control": "other matrix", "range": "5 seeds",
+        },
+    },
+    {
+        "source": "# ten of twelve\nassert kept[0] == 0",
+        "metadata": {
+            "tags": ["evidence"], "label": "in-ten-heads", "claim": "Ten heads do.",
+            "with": "heads", "control": "random heads", "range": "12 heads",
+        },
+    },
+    {"source": "np.sum([kept * part for part in kept])", "metadata": {}},
+]  # fmt: skip
+QUIZ = """\
+Quiz title: A name
+
+% what
+Title: What fades?
+1.  What fades, and always?
+% why: observation, in-ten-heads
+*a) Old inputs
+... Because of the tanh.
+b)  New ones
+... They cannot.
+"""
+TOML = 'title = "A name"\n'
+TOC = "parts: [{numbered: true, chapters: [{file: book/01-name}]}]"
+
+
+def made_up(root, old="", new=""):
+    """Return a chapter of a book of one chapter, in which one text stands in for another."""
+    code = {"cell_type": "code", "outputs": [], "execution_count": None}
+    markdown = {"cell_type": "markdown", "metadata": {}}
+    made = [
+        markdown | {"source": cell} if isinstance(cell, str) else code | cell for cell in NOTEBOOK
+    ]
+    notebook = {"cells": made, "nbformat": 4, "nbformat_minor": 5, "metadata": {}}
+    files = {
+        "_toc.yml": TOC,
+        "book/01-name.ipynb": json.dumps(notebook, ensure_ascii=False),
+        "course/ch01_name/chapter.toml": TOML,
+        "course/ch01_name/quiz.txt": QUIZ,
+    }
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text.replace(old, new) if old else text, encoding="utf-8")
+    assert any(old in text for text in files.values())
+    return Chapter(1, "01-name", root)
+
+
+@pytest.fixture
+def book(tmp_path, monkeypatch):
+    """Return what makes the chapter, in a book that has its source and its equation."""
+    monkeypatch.setattr("course.claims.sources", lambda: {"a1964"})
+    monkeypatch.setattr("course.claims.labels", lambda: {"eq-sum"})
+    return lambda old="", new="": made_up(tmp_path, old, new)
+
+
+@pytest.mark.english
+def test_a_sound_chapter_has_no_fault(book):
+    chapter = book()
+    assert [told for find in (faults, crowds, closed_names, untied) for told in find(chapter)] == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("why: intervention, old", "why: reason, old", "'reason' is no kind, take one of theorem"),
+        ("why: intervention, old", "why intervention, old", "is no tie, write <!-- why: kind"),
+        ("intervention, old-inputs-fade -->", "intervention -->", "'' is not the label of a cell"),
+        ("intervention, old-", "intervention, new-", "'new-inputs-fade' is not the label of a"),
+        ("intervention, old-", "intervention, 02-b#old-", "'02-b#old-inputs-fade' is not the"),
+        ("intervention, old-inputs-fade", "observation, eq-sum", "'eq-sum' is not the label of a"),
+        ("citation, a1964 table 1", "citation, b1964 table 1", "references.bib has no 'b1964'"),
+        ("citation, a1964 table 1", "citation, a1964", "say where in a1964: its section, table"),
+        ("theorem, eq-sum", "theorem", "'' is not a label"),
+        ("theorem, eq-sum", "theorem, eq-product", "'eq-product' is not a label"),
+        ("; advice", "; advice, sec-gone", "'sec-gone' is not a label"),
+        ("observation, in-ten-heads", "definition", "'in-ten-heads': no sentence is tied to it"),
+        ('"label": "in-ten-heads", ', "", "cell None: give it a label of lower-case words"),
+        ('"label": "in-ten-heads"', '"label": "In ten"', "give it a label of lower-case words"),
+        ('"label": "in-ten-heads"', '"label": "old-inputs-fade"', "another cell has this label"),
+        ('"without": "no tanh", ', "", "in its metadata, each in one line: without"),
+        ('"range": "5 seeds"', '"range": " "', "say in its metadata, each in one line: range"),
+        ('"control": "random heads", ', "", "in its metadata, each in one line: control"),
+        ("The tanh fades.", "The tanh\\nfades.", "'old-inputs-fade': each of its metadata is one"),
+        ("because(kept", "begin(kept", "an intervention calls `because("),
+        ("# old inputs", "old = 1  #", "tag it `evidence`, and begin it with a comment"),
+        ('["evidence"], "label": "in', '["hide-input"], "label": "in', "tag it `evidence`, and"),
+        ("% why: observation, in-ten", "% why: observation, in-two", "quiz, what: <!-- why: obs"),
+    ],
+)  # fmt: skip
+def test_a_tie_that_holds_nothing_is_named(book, old, new, told):
+    found = list(faults(book(old, new)))
+    assert any(told in each for each in found), found
+
+
+@pytest.mark.english
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("<!-- why: intervention, old-inputs-fade -->.", ".", 'text: "Old inputs fade because'),
+        (
+            "\\n\\n<!-- why: citation, a1964 table 1; theorem, eq-sum -->",
+            "",
+            'text: "{cite:t}`a1964` saw it first, and every row',
+        ),
+        ("\\n<!-- why: observation, in-ten-heads; advice -->", "", 'text: "So try others."'),
+        ("% why: observation, in-ten-heads\n", "", 'quiz, what: "Because of the tanh."'),
+        (
+            "% why: observation, in-ten-heads\n*a) Old inputs\n... Because of the tanh.",
+            "*a) Old inputs\n... Because of the tanh.\n% why: theorem, here",
+            'quiz, what: "They cannot."',
+        ),
+        ("advice -->", "advice -->\\n\\nSo why always?", ""),
+        ('"outputs": []', '"outputs": [], "a": "because"', ""),
+    ],
+)
+def test_a_sentence_that_gives_a_reason_and_has_no_tie_is_named(book, old, new, told):
+    found = list(untied(book(old, new)))
+    assert [told in each for each in found][:1] == [True] * bool(told), found
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("nine<!-- = all_there -->", "nine<!-- = a -->, 8<!-- = b -->", "3 measured numbers, at"),
+        ("two<!-- = kept -->", "2<!-- = a -->. It had 3<!-- = b -->", ""),
+        ("It is", "It<!-- = a -->. It<!-- = b -->. " * 3 + "It<!-- = c -->", "7 measured numbers"),
+        ("It is", "It<!-- = a -->. It<!-- = b -->. " * 3 + "It is", ""),
+    ],
+)
+def test_too_many_numbers_in_a_sentence_or_paragraph_are_named(book, old, new, told):
+    found = list(crowds(book(old, new)))
+    assert [told in each for each in found] == [True] * bool(told), found
+
+
+HIDDEN = '"metadata": {"tags": ["evidence"]}'
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("for part in kept])", "for part in folded])", ["`folded`"]),
+        ("[kept * part for", "[folded * part for", ["`folded`"]),
+        ("import numpy as np\\n", "", ["`np`", "`np`"]),
+        ("kept = np.arange(3)", "kept += np.arange(3)", ["`kept`"]),
+        ("kept = np.arange(3)", "kept = sum(len(i) for i in [[1]])\\n%timeit 1", []),
+        ("kept = np", "def f(x, *, y=2):\\n    return x, y, z\\n\\n\\nkept = np", ["`z`"]),
+        ('for part in kept])", "metadata": {}', f'for part in gone])", {HIDDEN}', []),
+    ],
+)
+def test_an_open_cell_that_uses_what_only_a_fold_defines_is_named(book, old, new, told):
+    found = list(closed_names(book(old, new)))
+    assert len(found) == len(told), found
+    assert all(name in each for name, each in zip(told, found, strict=True)), found
+
+
+def test_ties_are_read_in_their_order():
+    assert parse("why: theorem, here; citation, a1964 table 1") == [
+        ("theorem", "here"), ("citation", "a1964 table 1"),
+    ]  # fmt: skip
+    assert parse("why: definition") == [("definition", "")]
+    assert parse("= kept") == parse("citation") == []
+
+
+def test_the_comments_of_a_passage_are_read_in_their_order(book):
+    (section,) = read(book().notebook)[1:]
+    first = next(each for each in section.passages if each.text.startswith("Old"))
+    assert comments(first) == ["why: intervention, old-inputs-fade", "= kept", "= all_there"]

@@ -42,6 +42,11 @@ class Tie(NamedTuple):
     place: str
 
 
+def anchor(page: str, label: str) -> str:
+    """Return what a link calls a labelled cell by."""
+    return f"because-{page}-{label}"
+
+
 class Evidence(NamedTuple):
     """A labelled cell."""
 

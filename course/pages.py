@@ -14,6 +14,7 @@ import yaml
 
 from course import quiz
 from course.chapters import ROOT, Chapter, by_name, cells, chapters
+from course.claims import REQUIRED, anchor, evidence, full, ties
 from course.kill_table import kill_table
 from course.words import counted, say
 
@@ -186,6 +187,28 @@ def functions(code: str) -> str:
     return "\n\n\n".join(str(ast.get_source_segment(code, node)) for node in definitions)
 
 
+def every_because() -> Iterator[str]:
+    """List the claims that cells of evidence prove, by chapter, and count all claims by kind."""
+    for chapter in chapters():
+        yield f"\n## {chapter.number}. [{chapter.about['title']}]({chapter.label})\n"
+        if chapter.untied:
+            yield say("claims_untied")
+            continue
+        found = ties(chapter)
+        count = {kind: [tie.kind for tie in found].count(kind) for kind in REQUIRED}
+        yield say("claims_counted", **count)
+        kinds = {full(tie.where, tie.page): say(f"claim_{tie.kind}") for tie in found}
+        yield "\n" + say("claims")
+        for cell in evidence(chapter):
+            link = anchor(cell.page, cell.about["label"])
+            told = [
+                cell.about.get(key, "").replace("|", r"\|")
+                for key in ("claim", "with", "without", "control", "range")
+            ]
+            claim, *settings = told
+            yield f"| [{claim}]({link}) *{kinds[cell.name]}* | {' | '.join(settings)} |"
+
+
 PARTS: dict[str, Callable[..., Iterator[str]]] = {
     part.__name__: part
     for part in (
@@ -199,5 +222,6 @@ PARTS: dict[str, Callable[..., Iterator[str]]] = {
         running,
         kill_table,
         whiteboard,
+        every_because,
     )
 }

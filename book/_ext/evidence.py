@@ -1,5 +1,7 @@
 """Folds: what proves a figure or a paragraph, and what drew it, in one line below.
 
+A labelled cell has an address, at which its fold opens.
+
 Neighbouring cells with the tag `evidence` or `hide-input` fold together. The line says what they
 show, which is the comment that each cell of evidence begins with, and how many lines and checks
 they have. What a cell with the tag `hide-input` draws or prints stays in sight, above.
@@ -7,13 +9,16 @@ they have. What a cell with the tag `hide-input` draws or prints stays in sight,
 
 from html import escape
 from itertools import groupby
+from pathlib import Path
 
 from docutils import nodes
 from myst_nb.sphinx_ import HideCodeCellNode
+from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 
 from course.checks import checks
+from course.claims import anchor
 from course.words import say
 
 LOG = logging.getLogger(__name__)
@@ -22,6 +27,17 @@ WRITTEN_FOR = {"myst-nb": "1.4.0"}  # whose nodes of cells this takes apart; a t
 
 class fold(nodes.General, nodes.Element):
     """Cells, or the code of cells, with the line that opens them as its `summary`."""
+
+
+class AddressEvidence(SphinxTransform):
+    default_priority = 400
+
+    def apply(self, **_):
+        for cell in self.document.findall(nodes.container):
+            if label := cell.get("cell_metadata", {}).get("label"):
+                name = anchor(Path(self.env.docname).name, label)
+                cell["ids"], cell["names"] = [name], [name]
+                self.document.note_explicit_target(cell)
 
 
 class FoldEvidence(SphinxPostTransform):
@@ -93,5 +109,6 @@ def close_fold(translator, node):
 
 def setup(app):
     app.add_node(fold, html=(open_fold, close_fold))
+    app.add_transform(AddressEvidence)
     app.add_post_transform(FoldEvidence)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -14,6 +14,7 @@ import yaml
 from attnbook._without_smollm2 import NeedsSmolLM2
 from attnbook.exercises import _all_exercises
 from course.chapters import ROOT, by_name, chapters, chapters_and_drafts, without_comments
+from course.checks import checks
 from course.pages import contents, lead
 from course.promises import PROMISES, keep
 from course.words import counted
@@ -185,11 +186,7 @@ class TestChapter:
             keep(chapter.stem, "a chapter", "pitfalls", len(pitfalls))
         for i in pitfalls:
             where = f"{chapter.name}, cell {i}"
-            (box,) = re.findall(r"^:class: warning\n(.+?)^:::$", source(notebook[i]), re.M | re.S)
-            # As written, its symptom, the property that catches it: each begins with a label.
-            labels = re.findall(r"(?<!\*)\*[^*`]+:\*(?!\*)", box)
-            keep(f"{where}:", "a pitfall", "labels", len(labels))
-            runs = notebook[i + 1]["cell_type"] == "code" and "assert" in source(notebook[i + 1])
+            runs = notebook[i + 1]["cell_type"] == "code" and checks(source(notebook[i + 1]))
             assert runs, f"{where}: put a cell behind the pitfall that runs it, with an assertion"
 
     def test_each_exercise_has_an_empty_cell_and_a_checked_solution(self, chapter):

@@ -53,6 +53,15 @@ def test_the_objectives_are_those_of_the_chapter_s_box_in_its_order(chapter):
 
 
 @every_chapter
+def test_the_box_stands_right_under_the_title_and_is_short(chapter):
+    above, _, _ = chapter.prose.partition(box(chapter))
+    under = rf"\({chapter.label}\)=\n# .+\n\n:::\{{admonition\}} .+\n:class: .+\n"
+    assert re.fullmatch(under, above), f"book/{chapter.name}.ipynb: move the box under the title"
+    text = re.sub(r"\]\([^)]*\)", "]", box(chapter))
+    keep(chapter.name, "a chapter", "words_in_its_box", len(re.findall(r"\S*\w\S*", text)))
+
+
+@every_chapter
 def test_title_and_label_are_those_of_the_chapter(chapter):
     label, title = re.search(r"^\((ch-[\w-]+)\)=\n# (.+)$", chapter.prose, re.M).groups()
     assert (chapter.about["title"], chapter.label) == (title, label)

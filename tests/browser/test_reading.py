@@ -45,3 +45,6 @@ def test_a_chapter_is_read_in_about_half_an_hour(one_page, address, name):
     page.goto(f"{address}/{name}.html", wait_until="load")
     for what, measured in page.evaluate(MEASURE).items():
         keep(name, "a chapter's page", what, measured)
+    page.set_viewport_size({"width": 390, "height": 844})
+    above = page.evaluate(MEASURE)["first_picture"]
+    keep(name, "a chapter's page", "first_picture_on_a_phone", above)

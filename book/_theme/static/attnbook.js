@@ -82,6 +82,17 @@ for (const panel of document.querySelectorAll("[popover]")) {
   wide.addEventListener("change", close);
 }
 
+// A link to a cell of evidence opens the fold that has it.
+function unfold() {
+  const place = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const folded = place?.closest("details");
+  if (!folded || folded.open) return;
+  folded.open = true;
+  place.scrollIntoView();
+}
+addEventListener("hashchange", unfold);
+unfold();
+
 // On paper: light, and what is folded is open.
 let shown;
 addEventListener("beforeprint", () => {

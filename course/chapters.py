@@ -47,9 +47,9 @@ class Chapter:
 
     @property
     def notebooks(self) -> list[Path]:
-        """Its text, and the page beside the chapters that takes it further, if it has one."""
-        appendix = self.about.get("appendix")
-        return [self.notebook, *([self.root / f"book/{appendix}.ipynb"] if appendix else [])]
+        """Its text, and the pages beside the chapters that take it further, if it has any."""
+        appendices = self.about.get("appendices", [])
+        return [self.notebook, *(self.root / f"book/{name}.ipynb" for name in appendices)]
 
     @property
     def room(self) -> Path:
@@ -93,7 +93,7 @@ class Chapter:
 
     @cached_property
     def exercises(self) -> dict[str, str]:
-        """The titles of its exercises and its appendix's, by the names that `check` takes."""
+        """The titles of its exercises and its appendices', by the names that `check` takes."""
         texts = [cell["source"] for book in self.notebooks for cell in cells(book, "markdown")]
         exercise = r"^:::\{exercise\} (.+)\n:label: ex-([\w-]+)"
         matches = re.findall(exercise, "\n\n".join(texts), re.M)

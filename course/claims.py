@@ -199,9 +199,8 @@ def wrong_cell(cell: Evidence, kinds: set[str]) -> Iterator[str]:
         yield f"say in its metadata, each in one line: {', '.join(lacking)}"
     if any("\n" in str(about.get(key, "")) for key in KEYS):
         yield "each of its metadata is one line"
-    proves = "evidence" in about.get("tags", ()) and cell.source.startswith("# ")
-    if kinds & {*MEASURED} and not proves:
-        yield "tag it `evidence`, and begin it with a comment that says what it shows"
+    if kinds & {*MEASURED} and not cell.source.startswith("# "):
+        yield "begin it with a comment that says what it shows"
     calls = any(called(each) == "because" for each in checks(cell.source))
     if "intervention" in kinds and not calls:
         yield "an intervention calls `because(with_cause, without, control, line=…)`"

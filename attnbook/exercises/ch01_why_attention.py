@@ -363,8 +363,89 @@ _ADDITIVE_SCORES = Exercise(
 )
 
 
+def _settings_cases(rng: np.random.Generator) -> Cases:
+    def case(units: int, cause: int) -> Inputs:
+        a, b = rng.standard_normal((2, units))
+        measure = lambda x: float(np.tanh(a @ x) + b @ x**2)  # noqa: E731
+        return {"measure": measure, "x": rng.standard_normal(units), "cause": cause}
+
+    yield case(5, 2), "each_other"
+    yield case(7, 0), "first_or_last"
+    yield case(3, 2), "first_or_last"
+    integers = case(6, 3)
+    yield integers | {"x": rng.permutation(6) + 1}, "stored_as_integers"
+    yield case(2, 1), "one_other"
+
+
+def _set(x: Array, unit: Any, to: float = 0.0) -> Array:
+    return np.where(np.isin(np.arange(len(x)), unit), to, x)
+
+
+def _settings(
+    control: Function = lambda m, x, c: [m(_set(x, i)) for i in range(len(x)) if i != c],
+    without: Function = lambda m, x, c: m(_set(x, c)),
+    with_cause: Function = lambda m, x, c: m(x),
+) -> Function:
+    """Make the three settings, one of them perhaps wrong."""
+    return lambda *a: (with_cause(*a), without(*a), np.array(control(*a)))
+
+
+def _put(change: Function) -> Function:
+    """Make a mistake in what a unit is set to, in the intervention and in its control."""
+    return _settings(
+        lambda m, x, c: [m(change(x, i)) for i in range(len(x)) if i != c],
+        lambda m, x, c: m(change(x, c)),
+    )
+
+
+_THREE_SETTINGS = Exercise(
+    call="three_settings(measure, x, cause)",
+    reference=_settings(),
+    cases=_settings_cases,
+    returns=("with_cause", "without", "control"),
+    mistakes=dict(
+        **each(
+            _settings,
+            cause_too=lambda m, x, c: [m(_set(x, i)) for i in range(len(x))],
+            both=lambda m, x, c: [m(_set(x, [i, c])) for i in range(len(x)) if i != c],
+            not_restored=lambda m, x, c: [
+                m(_set(x, [*range(i + 1)])) for i in range(len(x)) if i != c
+            ],
+            others_not_restored=lambda m, x, c: [
+                m(_set(x, [j for j in range(i + 1) if j != c])) for i in range(len(x)) if i != c
+            ],
+            kept_alone=lambda m, x, c: [
+                m(_set(x, [j for j in range(len(x)) if j != i])) for i in range(len(x)) if i != c
+            ],
+            all_at_once=lambda m, x, c: m(_set(x, [i for i in range(len(x)) if i != c])),
+            averaged=lambda m, x, c: np.mean([m(_set(x, i)) for i in range(len(x)) if i != c]),
+            unchanged=lambda m, x, c: [m(x) for i in range(len(x)) if i != c],
+            same_again=lambda m, x, c: [m(_set(x, c)) for i in range(len(x)) if i != c],
+            backwards=lambda m, x, c: [m(_set(x, i)) for i in range(len(x))[::-1] if i != c],
+            first_left_out=lambda m, x, c: [m(_set(x, i)) for i in range(1, len(x))],
+            last_left_out=lambda m, x, c: [m(_set(x, i)) for i in range(len(x) - 1)],
+            differences=lambda m, x, c: [m(_set(x, i)) - m(x) for i in range(len(x)) if i != c],
+        ),
+        **each(
+            _put,
+            to_one=lambda x, i: _set(x, i, 1),
+            to_mean=lambda x, i: _set(x, i, x.mean()),
+            sign_turned=lambda x, i: np.where(np.arange(len(x)) == i, -x, x),
+        ),
+        changed_before=_settings(with_cause=lambda m, x, c: m(_set(x, c))),
+        without_others=_settings(
+            without=lambda m, x, c: m(_set(x, [i for i in range(len(x)) if i != c]))
+        ),
+        without_unchanged=_settings(without=lambda m, x, c: m(x)),
+        exchanged=_settings(without=lambda m, x, c: m(x), with_cause=lambda m, x, c: m(_set(x, c))),
+    ),
+    clues={"mismatch|shape|aligned": "deleted"},
+)
+
+
 EXERCISES = with_hints(
     __file__,
     {"soft-lookup": _SOFT_LOOKUP, "recall": _RECALL, "state-jacobian": _STATE_JACOBIAN}
-    | {"kernel-regression": _KERNEL_REGRESSION, "additive-scores": _ADDITIVE_SCORES},
+    | {"kernel-regression": _KERNEL_REGRESSION, "additive-scores": _ADDITIVE_SCORES}
+    | {"three-settings": _THREE_SETTINGS},
 )

@@ -1384,6 +1384,210 @@ def recall_scored_without_the_last(states, wanted):
     return np.corrcoef(known[half:-1] @ weights, wanted[half:-1])[0, 1] ** 2
 
 
+# three-settings: right
+
+
+def at_zero(x, *units):
+    changed = x.copy()
+    changed[list(units)] = 0
+    return changed
+
+
+@BANK.right_for("three-settings")
+def settings_from_copies(measure, x, cause):
+    control = [measure(at_zero(x, i)) for i in range(len(x)) if i != cause]
+    return measure(x), measure(at_zero(x, cause)), np.array(control)
+
+
+@BANK.right_for("three-settings")
+def settings_of_all_units_and_one_taken_out(measure, x, cause):
+    each = np.array([measure(at_zero(x, i)) for i in range(len(x))])
+    return measure(x), each[cause], np.delete(each, cause)
+
+
+@BANK.right_for("three-settings")
+def settings_by_masks(measure, x, cause):
+    measured = [measure(x * keep) for keep in 1 - np.eye(len(x), dtype=int)]
+    without = measured.pop(cause)
+    return measure(x), without, measured
+
+
+@BANK.right_for("three-settings")
+def settings_put_back(measure, x, cause):
+    x, control = np.array(x, dtype=float), []
+    whole = measure(x)
+    for unit in range(len(x)):
+        kept, x[unit] = x[unit], 0.0
+        control.append(measure(x))
+        x[unit] = kept
+    return whole, control[cause], control[:cause] + control[cause + 1 :]
+
+
+# three-settings: wrong
+
+
+def settings(measure, x, cause, control):
+    return measure(x), measure(at_zero(x, cause)), np.array(control)
+
+
+@BANK.wrong_for("three-settings", names="cause_too")
+def settings_of_every_unit(measure, x, cause):
+    return settings(measure, x, cause, [measure(at_zero(x, i)) for i in range(len(x))])
+
+
+@BANK.wrong_for("three-settings", names="both")
+def settings_without_the_cause_in_the_control(measure, x, cause):
+    x_without = at_zero(x, cause)
+    control = [measure(at_zero(x_without, i)) for i in range(len(x)) if i != cause]
+    return measure(x), measure(x_without), np.array(control)
+
+
+@BANK.wrong_for("three-settings", names="not_restored")
+def settings_in_one_copy(measure, x, cause):
+    changed, each = x.copy(), []
+    for i in range(len(x)):
+        changed[i] = 0
+        each.append(measure(changed))
+    return settings(measure, x, cause, np.delete(each, cause))
+
+
+@BANK.wrong_for("three-settings", names="others_not_restored")
+def settings_of_the_others_in_one_copy(measure, x, cause):
+    changed, control = x.copy(), []
+    for i in range(len(x)):
+        if i != cause:
+            changed[i] = 0
+            control.append(measure(changed))
+    return settings(measure, x, cause, control)
+
+
+@BANK.wrong_for("three-settings", names="kept_alone")
+def settings_with_one_kept(measure, x, cause):
+    control = [measure(x * keep) for keep in np.eye(len(x))]
+    return settings(measure, x, cause, np.delete(control, cause))
+
+
+@BANK.wrong_for("three-settings", names="all_at_once")
+def settings_with_one_large_control(measure, x, cause):
+    alone = np.zeros_like(x)
+    alone[cause] = x[cause]
+    return settings(measure, x, cause, measure(alone))
+
+
+@BANK.wrong_for("three-settings", names="averaged")
+def settings_with_a_mean_control(measure, x, cause):
+    control = [measure(at_zero(x, i)) for i in range(len(x)) if i != cause]
+    return settings(measure, x, cause, sum(control) / len(control))
+
+
+@BANK.wrong_for("three-settings", names="unchanged")
+def settings_that_measure_the_wrong_array(measure, x, cause):
+    control = []
+    for i in range(len(x)):
+        if i != cause:
+            changed = x.copy()
+            changed[i] = 0
+            control.append(measure(x))
+    return settings(measure, x, cause, control)
+
+
+@BANK.wrong_for("three-settings", names="same_again")
+def settings_that_set_the_cause(measure, x, cause):
+    control = [measure(at_zero(x, cause)) for i in range(len(x)) if i != cause]
+    return settings(measure, x, cause, control)
+
+
+@BANK.wrong_for("three-settings", names="backwards")
+def settings_from_the_last_unit(measure, x, cause):
+    control = [measure(at_zero(x, i)) for i in range(len(x) - 1, -1, -1) if i != cause]
+    return settings(measure, x, cause, control)
+
+
+@BANK.wrong_for("three-settings", names="first_left_out")
+def settings_from_unit_one(measure, x, cause):
+    return settings(measure, x, cause, [measure(at_zero(x, i)) for i in range(1, len(x))])
+
+
+@BANK.wrong_for("three-settings", names="last_left_out")
+def settings_up_to_the_last(measure, x, cause):
+    return settings(measure, x, cause, [measure(at_zero(x, i)) for i in range(len(x) - 1)])
+
+
+@BANK.wrong_for("three-settings", names="differences")
+def settings_as_changes(measure, x, cause):
+    control = [measure(at_zero(x, i)) - measure(x) for i in range(len(x)) if i != cause]
+    return settings(measure, x, cause, control)
+
+
+@BANK.wrong_for("three-settings", names="to_one")
+def settings_with_ones(measure, x, cause):
+    each = [measure(np.where(np.eye(len(x))[i], 1, x)) for i in range(len(x))]
+    return measure(x), each[cause], np.delete(each, cause)
+
+
+@BANK.wrong_for("three-settings", names="to_mean")
+def settings_with_the_mean(measure, x, cause):
+    each = [measure(np.where(np.arange(len(x)) == i, x.mean(), x)) for i in range(len(x))]
+    return measure(x), each[cause], np.delete(each, cause)
+
+
+@BANK.wrong_for("three-settings", names="sign_turned")
+def settings_with_the_sign_turned(measure, x, cause):
+    each = [measure(x * sign) for sign in 1 - 2 * np.eye(len(x))]
+    return measure(x), each[cause], np.delete(each, cause)
+
+
+@BANK.wrong_for("three-settings", names="changed_before")
+def settings_measured_too_late(measure, x, cause):
+    changed = at_zero(x, cause)
+    control = [measure(at_zero(x, i)) for i in range(len(x)) if i != cause]
+    return measure(changed), measure(changed), np.array(control)
+
+
+@BANK.wrong_for("three-settings", names="without_others")
+def settings_that_keep_the_cause_alone(measure, x, cause):
+    control = [measure(at_zero(x, i)) for i in range(len(x)) if i != cause]
+    return measure(x), measure(x * (np.arange(len(x)) == cause)), np.array(control)
+
+
+@BANK.wrong_for("three-settings", names="without_unchanged")
+def settings_without_nothing(measure, x, cause):
+    control = [measure(at_zero(x, i)) for i in range(len(x)) if i != cause]
+    return measure(x), measure(x), np.array(control)
+
+
+@BANK.wrong_for("three-settings", names="exchanged")
+def settings_exchanged(measure, x, cause):
+    control = [measure(at_zero(x, i)) for i in range(len(x)) if i != cause]
+    return measure(at_zero(x, cause)), measure(x), np.array(control)
+
+
+@BANK.wrong_for("three-settings", symptom="raised deleted")
+def settings_with_units_deleted(measure, x, cause):
+    each = [measure(np.delete(x, i)) for i in range(len(x))]
+    return measure(x), each[cause], np.delete(each, cause)
+
+
+@BANK.wrong_for("three-settings", symptom="in_place")
+def settings_in_place(measure, x, cause):
+    before, control = measure(x), []
+    for i in range(len(x)):
+        kept, x[i] = x[i], 0
+        control.append(measure(x))
+        x[i] = kept
+    x[cause] = 0
+    return before, measure(x), np.delete(control, cause)
+
+
+BANK.spoil("squeeze", "shape lost_axis", "three-settings")
+BANK.spoil("tolerance", "nearly", "three-settings")
+BANK.never("one_hot one_sign", "it takes no softmax", "three-settings")
+BANK.never("axes", "the statement says how many axes there are", "three-settings")
+BANK.never("table", "positions play no part", "three-settings")
+BANK.never("mask", "there is no mask", "three-settings")
+BANK.never(
+    "integers", "what `measure` says is a number, and is returned as it is", "three-settings"
+)
 BANK.spoil(
     "squeeze",
     "shape lost_axis",

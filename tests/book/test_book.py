@@ -15,6 +15,7 @@ from attnbook._without_smollm2 import NeedsSmolLM2
 from attnbook.exercises import _all_exercises
 from course.chapters import ROOT, by_name, chapters, chapters_and_drafts, without_comments
 from course.checks import checks
+from course.claims import KEYS
 from course.pages import contents, lead
 from course.promises import PROMISES, keep
 from course.words import counted
@@ -109,7 +110,7 @@ class TestNotebook:
 
     def test_metadata_is_minimal(self, chapter):
         assert json.loads(read(chapter))["metadata"].keys() == {"kernelspec", "language_info"}
-        allowed = {"tags", "live", "mystnb", "jupyter", "slideshow"}
+        allowed = {"tags", "live", "mystnb", "jupyter", "slideshow", *KEYS}
         for cell in json.loads(read(chapter))["cells"]:
             assert cell["metadata"].keys() <= allowed
             assert "attachments" not in cell

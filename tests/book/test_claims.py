@@ -196,8 +196,7 @@ def test_a_sound_chapter_has_no_fault(book):
         ('"control": "random heads", ', "", "in its metadata, each in one line: control"),
         ("The tanh fades.", "The tanh\\nfades.", "'old-inputs-fade': each of its metadata is one"),
         ("because(kept", "begin(kept", "an intervention calls `because("),
-        ("# old inputs", "old = 1  #", "tag it `evidence`, and begin it with a comment"),
-        ('["evidence"], "label": "in', '["hide-input"], "label": "in', "tag it `evidence`, and"),
+        ("# old inputs", "old = 1  #", "begin it with a comment that says"),
         ("% why: observation, in-ten", "% why: observation, in-two", "quiz, what: <!-- why: obs"),
     ],
 )  # fmt: skip

@@ -19,8 +19,8 @@ KEPT = re.compile(
     | \{[^{}\n]*\}                              # a role, a directive, attributes, a field
     | \]\([^)]*\) | https?://\S+ | <[^<>]+>     # where a link leads, a tag
     | ^(?:Quiz[ ]\w+|Title|Shuffle[ ]answers):(?:[ ]true$)? | ^%.*$ | ^\*?[a-d]\)
-    | ^\[+[\w-]+\]+$ | ^(?!appendix)[\w-]+[ ]=[ ](?:\[.*\]$)? # a section, a key, a list of ids
-    | ^appendix[ ]=[ ].*$                       # the name of a file
+    | ^\[+[\w-]+\]+$ | ^claims[ ]=[ ].*$       # a section, a mark
+    | ^[\w-]+[ ]=[ ](?:\[[^\]]*\])?             # a key, a list of ids
     | \\. | &\w+;
     """,
     re.M | re.X,

@@ -20,7 +20,10 @@ from tests.course.made_up import copy_of_the_repository, run
 from tests.course.second_language import translate, translated
 
 MACHINERY = [
-    *(f"tests/book/test_{name}.py" for name in ("book", "evidence", "instructors", "kill_table")),
+    *(
+        f"tests/book/test_{name}.py"
+        for name in ("book", "claims", "evidence", "instructors", "kill_table")
+    ),
     "tests/book/test_quizzes.py",
     *(f"tests/course/test_{name}.py" for name in ("qti", "texts")),
 ]
@@ -64,6 +67,18 @@ def numbers(section):
 
 paths = sorted((ROOT / "book").glob("*.ipynb"))
 print(json.dumps({path.stem: [numbers(section) for section in read(path)] for path in paths}))
+"""
+# Of each chapter: its ties, and what its cells of evidence say they prove.
+CLAIMS = """
+import json
+from course.chapters import chapters
+from course.claims import KEYS, evidence, ties
+
+def told(chapter):
+    of_cells = [[(key, cell.about.get(key)) for key in KEYS] for cell in evidence(chapter)]
+    return [(tie.kind, tie.where, tie.page) for tie in ties(chapter)], of_cells
+
+print(json.dumps({chapter.name: told(chapter) for chapter in chapters()}))
 """
 CHECK = """
 import numpy as np
@@ -125,6 +140,12 @@ def test_no_test_of_the_machinery_is_red(book):
 def test_numbers_are_read_and_tied_as_in_the_first(book):
     here, there = (json.loads(run(root, "-c", NUMBERS)) for root in (ROOT, book))
     assert sum(len(section) for sections in here.values() for section in sections) > 1000
+    assert there == here
+
+
+def test_ties_and_what_evidence_says_of_itself_are_untouched(book):
+    here, there = (json.loads(run(root, "-c", CLAIMS)) for root in (ROOT, book))
+    assert all(any(of[part] for of in here.values()) for part in (0, 1))
     assert there == here
 
 

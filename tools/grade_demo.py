@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from course.chapters import ROOT
+from course.grading.door import Door, Row
 from tools import PATIENCE, students
 from tools.assignments import nbgrader, release
 
@@ -29,17 +30,23 @@ HASTY = PATIENT | {"call_timeout": 15}
 MOST_RESTARTS = 3
 
 
-def hand_in(root: Path, student: str, assignment: str, make) -> None:
-    """Write a student's submission, made from the release."""
+def hand_in(root: Path, student: str, assignment: str, make) -> Path:
+    """Write a student's submission, made from the release, where files are put by hand."""
     file = f"{assignment}/{assignment}.ipynb"
     notebook = json.loads((root / "release" / file).read_text())
     changed = make(students.ASSIGNMENTS[assignment])
     for cell in notebook["cells"]:
         cell["source"] = changed.get(students.role(cell).get("grade_id"), cell["source"])
     changed.get("*cells*", len)(notebook["cells"])
-    target = root / "submitted" / student / file
+    target = root / "handed-in" / student / file
     target.parent.mkdir(parents=True)
     target.write_text(changed.get("*file*") or json.dumps(notebook))
+    return target
+
+
+def collect(root: Path, assignment: str) -> list[Row]:
+    """Collect by the door what was handed in."""
+    return Door(root, assignment).collect(root / "handed-in")
 
 
 def gradebook(root: Path):

@@ -6,14 +6,17 @@ from glob import glob
 from pathlib import Path
 
 from nbconvert.preprocessors import Preprocessor
-from nbgrader.exchange.default import ExchangeReleaseFeedback
-from nbgrader.preprocessors import NbGraderPreprocessor
+from nbgrader.exchange import ExchangeError
+from nbgrader.exchange.default import ExchangeCollect, ExchangeReleaseFeedback
+from nbgrader.plugins import ExtractorPlugin
+from nbgrader.preprocessors import NbGraderPreprocessor, OverwriteCells
 
 from course.grading.seeds import SEED, class_phrase, class_seed
 
 # Bootstrap, which nbgrader brings, would break within words.
 STYLE = ".output_area pre { white-space: pre-wrap; overflow-wrap: anywhere; word-break: normal }"
 
+COLLECT = "Nothing was collected. In the repository's root, use make collect: see Assign and grade."
 POLICY = """<meta http-equiv="Content-Security-Policy"
  content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">"""
 
@@ -27,6 +30,29 @@ class SetClassSeed(NbGraderPreprocessor):
             seed = SEED.format(class_seed(class_phrase()))
             cell.source = cell.source.replace(SEED.format(0), seed)
         return cell, resources
+
+
+class AddHiddenTests(OverwriteCells):
+    """Put the hidden tests, and what else the gradebook has, into the release's cells."""
+
+    def report_change(self, name, attr, old, new):
+        """Say nothing: the door let nothing of a student's into such a cell."""
+
+
+class ByTheDoor(ExchangeCollect):
+    """Collect nothing in nbgrader's way, which follows links and believes names."""
+
+    def start(self):
+        """Say what collects."""
+        raise ExchangeError(COLLECT)
+
+
+class UnpackNothing(ExtractorPlugin):
+    """Unpack no download in nbgrader's way, which stops at one broken file."""
+
+    def extract(self, *_, **__):
+        """Say what collects."""
+        raise SystemExit(COLLECT)
 
 
 class InertPage(Preprocessor):

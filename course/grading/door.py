@@ -36,6 +36,7 @@ READING = Path(__file__).with_name("reading.py").read_text(encoding="utf-8")
 LARGEST = 2**22  # bytes of a submission
 LONGEST = 10_000  # characters of an answer
 SECONDS = 30  # to read one submission
+STARTS = 300  # seconds until the first is read
 MOST = 100  # files of an upload of Moodle's that is a folder
 TRIES = 5  # submissions of one student that are read
 STUDENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")  # safe as a folder, in a page, in a table
@@ -257,16 +258,21 @@ class Door:
         command = [sys.executable, "-I", "-S", "-c", READING, about]
         command = command if sandbox.why_not() else sandbox.confined(command)
         pipes = {"stdin": file, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-        with subprocess.Popen(command, env=sandbox.bare(), **pipes) as process:
-            while True:
-                timer = threading.Timer(SECONDS, process.kill)
-                timer.start()
-                line = process.stdout.readline(LARGEST)
-                timer.cancel()
-                if not line.endswith(b"\n"):
-                    process.kill()
-                    return
-                yield json.loads(line)
+        environment, seconds = sandbox.bare(), STARTS
+        with subprocess.Popen(
+            command, env=environment, start_new_session=True, **pipes
+        ) as process:
+            try:
+                while True:
+                    timer = threading.Timer(seconds, sandbox.end, [process])
+                    timer.start()
+                    line, seconds = process.stdout.readline(LARGEST), SECONDS
+                    timer.cancel()
+                    if not line.endswith(b"\n"):
+                        return
+                    yield json.loads(line)
+            finally:
+                sandbox.end(process)
 
     def _put(self, upload):
         """Put a submission where nbgrader looks, unless a better one is there; say what was done."""

@@ -10,14 +10,18 @@ import sys
 import zipfile
 
 
+class Refused(Exception):  # noqa: N818
+    """What we have words for."""
+
+
 def content(archive, member, most):
     """Return a file's bytes, of which there may be so many."""
     if member.flag_bits & 1 or member.compress_type not in (0, 8):
-        raise ValueError("encrypted, or compressed as no browser and no learning system does it")
+        raise Refused("encrypted, or compressed as no browser and no learning system does it")
     with archive.open(member) as file:
         found = file.read(most + 1)
     if len(found) > most:
-        raise ValueError(f"larger than {most} bytes")
+        raise Refused(f"larger than {most} bytes")
     return found
 
 
@@ -34,7 +38,7 @@ def notebook(found, named, most):
             and not any(part.startswith((".", "__MACOSX")) for part in member.filename.split("/"))
         ]
         if not inside:
-            raise ValueError(f"no notebook in it whose name begins with {named}")
+            raise Refused(f"no notebook in it whose name begins with {named}")
         return content(archive, min(inside, key=lambda member: len(member.filename)), most)
 
 
@@ -50,12 +54,12 @@ def texts(found, wanted, most):
         if isinstance(name, str) and name in wanted:
             text = "".join(cell["source"])
             if len(text) > most:
-                raise ValueError(f"its cell {name} has more than {most} characters")
+                raise Refused(f"its cell {name} has more than {most} characters")
             answers[name] = text.encode("utf-8", "replace").decode()
         elif cell["cell_type"] == "code" and cell["source"]:
             others += 1
     if not answers:
-        raise ValueError("no cell of this assignment is in it: is it the chapter?")
+        raise Refused("no cell of this assignment is in it: is it the chapter?")
     return {"texts": answers, "others": others}
 
 
@@ -74,7 +78,7 @@ try:
                     found = notebook(content(archive, member, most), named, most)
                     say(**texts(found, set(wanted), longest))
                 except Exception as error:
-                    about = str(error) if type(error) is ValueError else f"it is no notebook ({type(error).__name__})"
+                    about = str(error) if isinstance(error, Refused) else f"it is no notebook ({type(error).__name__})"
                     say(problem=about[:200])
     say(done=True)
 except Exception as error:

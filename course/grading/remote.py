@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import builtins
+import contextlib
 import inspect
 import json
 import pickle
@@ -38,17 +39,26 @@ class Remote:
     def __call__(self, *arguments, **keywords):
         """Call the function on copies there; return what it returned, as arrays."""
         reply, arrays = self._ask("call", list(arguments), keywords)
-        for i in reply["changed"]:
-            if isinstance(arguments[i], list):
-                arguments[i].append(None)  # whatever is in it now, it is not what was given
-            else:
-                arguments[i][...] = arrays[f"changed{i}"]
-        return _rebuilt(reply, arrays)
+        with self._readable():
+            for i in reply["changed"]:
+                if isinstance(arguments[i], list):
+                    arguments[i].append(None)  # whatever is in it now, it is not what was given
+                else:
+                    arguments[i][...] = arrays[f"changed{i}"]
+            return _rebuilt(reply, arrays)
 
     def resolve(self):
         """Return the value if the name stands for numbers, else this function itself."""
         reply, arrays = self._ask("value", [], {})
-        return self if reply.get("callable") else _rebuilt(reply, arrays)
+        with self._readable():
+            return self if reply.get("callable") else _rebuilt(reply, arrays)
+
+    @contextlib.contextmanager
+    def _readable(self):
+        try:
+            yield
+        except Exception as error:  # a student's code may have sent anything
+            raise NoAnswer(f"{self.name}: the kernel gave no answer to read.") from error
 
     def _ask(self, what, arguments, keywords):
         request = pickle.dumps((what, self.name, arguments, keywords))
@@ -56,16 +66,16 @@ class Remote:
             f"(lambda bridge: exec({BRIDGE!r}, bridge)"
             f" or bridge['answer']({request!r}, globals()))({{}})"
         )
-        try:
+        with self._readable():
             reply, arrays = _read(base64.b64decode(text.strip("'"), validate=True))
-        except Exception as error:  # a student's code may have sent anything
-            raise NoAnswer(f"{self.name}: the kernel gave no answer to read.") from error
+            kind, *about = reply.get("error", [""])
+            message, fits = about or ("", True)
         if reply.get("missing"):
             raise NameError(
                 f"name '{self.name}' is not defined: is its cell left empty, or did it fail?"
             )
         if "error" in reply:
-            self._raise(*reply["error"])
+            self._raise(kind, message, fits)
         return reply, arrays
 
     def _raise(self, kind, message, fits):

@@ -146,6 +146,12 @@ def bare() -> dict[str, str]:
     return {"PATH": "/usr/bin:/bin"} | {k: os.environ[k] for k in kept if k in os.environ}
 
 
+def end(process: subprocess.Popen) -> None:
+    """End a sandbox that began a session: of two bubblewraps, one would go on without the other."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
 @functools.cache
 def why_not() -> str | None:
     """Say why no sandbox can be had here and what to do, or return None."""
@@ -213,7 +219,7 @@ class Kernel(AsyncKernelManager):
         """End the kernel when our memory grows: no limit of a socket's counts a message's parts."""
         while not self._over.wait(0.05):
             if _memory() > allowed:
-                self.provisioner.process.kill()
+                end(self.provisioner.process)
                 return
 
     async def _async_cleanup_resources(self, restart=False):

@@ -1,14 +1,16 @@
 """What nbgrader is set to do in a course's folder; `course/nbgrader_config.py` asks for it."""
 
+import functools
 import warnings
 from pathlib import Path
 
-import nbgrader
+import nbgrader.api
 from nbgrader.converters import Autograde, GenerateAssignment, GenerateFeedback
 from nbgrader.preprocessors import Execute, OverwriteCells
 
 from course.grading.door import only_collected
 from course.grading.executing import JudgedExecute
+from course.grading.formgrading import guard
 from course.grading.showing import ShowOnly
 from course.grading.steps import (
     AddHiddenTests,
@@ -17,7 +19,13 @@ from course.grading.steps import (
     ReleaseFeedback,
     SetClassSeed,
     UnpackNothing,
+    in_time,
 )
+
+for converter in (Autograde, GenerateFeedback):
+    converter.convert_single_notebook = in_time(converter.convert_single_notebook)
+# A notebook's steps open the gradebook ten times, for each of which all statements would be compiled.
+nbgrader.api.create_engine = functools.cache(nbgrader.api.create_engine)
 
 # Not nbgrader's own name: where these settings were not loaded, it finds no assignment to grade.
 GRADEBOOK = "scores.db"
@@ -29,6 +37,7 @@ def settle(c, root: Path) -> None:
     # SQLAlchemy says this of nbgrader's own code, whatever students hand in.
     warnings.filterwarnings("ignore", "Object of type <Submitted.*> not in session")
 
+    guard()
     c.CourseDirectory.course_id = "attention"
     c.CourseDirectory.root = str(root)
     c.CourseDirectory.db_url = f"sqlite:///{root}/{GRADEBOOK}?timeout=60"  # seconds to wait

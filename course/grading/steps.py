@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import signal
+import threading
 from glob import glob
 from pathlib import Path
 
@@ -37,6 +40,35 @@ class AddHiddenTests(OverwriteCells):
 
     def report_change(self, name, attr, old, new):
         """Say nothing: the door let nothing of a student's into such a cell."""
+
+
+class LateError(BaseException):
+    """A step took too long; whatever is passed over in silence, this is not."""
+
+
+def in_time(convert):
+    """Give one notebook's conversion, our own steps among them, a time in which it must end."""
+
+    @functools.wraps(convert)
+    def within(self, filename):
+        if threading.current_thread() is not threading.main_thread():
+            return convert(self, filename)  # no signal comes there
+        seconds = 120 + self.config.JudgedExecute.get("most_seconds", 300)
+
+        def late(*_):
+            raise LateError
+
+        before = signal.signal(signal.SIGALRM, late)
+        signal.setitimer(signal.ITIMER_REAL, seconds, 5)
+        try:
+            return convert(self, filename)
+        except LateError:
+            raise TimeoutError(f"{filename} took more than {seconds} s") from None
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+
+    return within
 
 
 class ByTheDoor(ExchangeCollect):

@@ -56,8 +56,8 @@ HOMES = {
 } | {
     f"course/{name}.py": ".venv-course"
     for name in (
-        *("nbgrader_config", "grading/collecting", "grading/executing", "grading/restoring"),
-        *("grading/sandbox", "grading/settings", "grading/showing", "grading/steps"),
+        *("nbgrader_config", "grading/executing", "grading/formgrading", "grading/sandbox"),
+        *("grading/settings", "grading/showing", "grading/steps"),
     )
 }
 HOMES |= {f"tools/{name}.py": ".venv-course" for name in ("canvas_grades", "grade_demo")}

@@ -108,7 +108,7 @@ def _read(content):
         raise ValueError(f"{end} bytes")
     reply, arrays = {**json.loads(content[8:end])}, {}
     for name, kind, shape in reply["arrays"]:
-        if not re.fullmatch(r"[<>|=][fiubc]\d{1,2}", kind):
+        if not re.fullmatch(r"[<>|=][fiubc]\d{1,2}", kind) or any(size < 0 for size in shape):
             raise ValueError("no numbers")
         arrays[name] = np.ndarray(shape, kind, content, end).copy()
         end += arrays[name].nbytes

@@ -53,7 +53,7 @@ def in_time(convert):
     def within(self, filename):
         if threading.current_thread() is not threading.main_thread():
             return convert(self, filename)  # no signal comes there
-        seconds = 120 + self.config.JudgedExecute.get("most_seconds", 300)
+        seconds = 120 + int(self.config.JudgedExecute.get("most_seconds", 300))
 
         def late(*_):
             raise LateError
@@ -76,6 +76,7 @@ class ByTheDoor(ExchangeCollect):
 
     def start(self):
         """Say what collects."""
+        self.log.error(COLLECT)
         raise ExchangeError(COLLECT)
 
 

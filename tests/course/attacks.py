@@ -284,4 +284,4 @@ def send(inbound: Path, name: str, user: str, files: dict[str, bytes]) -> Path:
 
 def struct_png(width: int, height: int) -> bytes:
     """Return the beginning of a picture that says that it is so large."""
-    return b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">II", width, height) + b"\x08\2\0\0\0"
+    return b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">II", width, height) + b"\x08\2" + bytes(30)

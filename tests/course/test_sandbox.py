@@ -701,7 +701,7 @@ def test_what_systemd_can_limit_it_is_asked_to(tmp_path):
     needs_sandbox()
     played = tmp_path / "systemd-run"
     played.write_text(
-        f'#!/bin/sh\necho "$@" >> {tmp_path}/asked\n'
+        f'#!/bin/sh\n(echo "$@" | tr "\\n" " "; echo) >> {tmp_path}/asked\n'
         'while [ "$1" != -- ]; do shift; done\nshift\nexec "$@"\n'
     )
     played.chmod(0o755)

@@ -36,7 +36,9 @@ def table(rows: list[Row]) -> str:
 def main(name: str, source: str, course: str = str(ROOT / "course")) -> None:
     """Collect one assignment, and say what was done."""
     if not name or not source:
-        sys.exit("which assignment, and from where? make collect NAME=assignment-… FROM=download.zip")
+        sys.exit(
+            "which assignment, and from where? make collect NAME=assignment-… FROM=download.zip"
+        )
     try:
         print(table(Door(Path(course), name).collect(Path(source).expanduser())))
     except (OSError, ValueError) as problem:

@@ -154,7 +154,9 @@ def side_by_side(root: Path, commands: list[list[str]]) -> None:
             running[copy] = command
         copy, status = os.wait()
         if status:
-            failed.append(f"{' '.join(running[copy])} failed:\n{(root / f'{copy}.log').read_text()}")
+            failed.append(
+                f"{' '.join(running[copy])} failed:\n{(root / f'{copy}.log').read_text()}"
+            )
         del running[copy]
     if failed:
         raise RuntimeError("\n".join(failed))

@@ -259,9 +259,7 @@ class Door:
         command = command if sandbox.why_not() else sandbox.confined(command)
         pipes = {"stdin": file, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
         environment, seconds = sandbox.bare(), STARTS
-        with subprocess.Popen(
-            command, env=environment, start_new_session=True, **pipes
-        ) as process:
+        with subprocess.Popen(command, env=environment, start_new_session=True, **pipes) as process:
             try:
                 while True:
                     timer = threading.Timer(seconds, sandbox.end, [process])
@@ -275,7 +273,7 @@ class Door:
                 sandbox.end(process)
 
     def _put(self, upload):
-        """Put a submission where nbgrader looks, unless a better one is there; say what was done."""
+        """Put a submission where nbgrader looks, unless a better one is there; say so."""
         notebook, answered, changed = copy.deepcopy(self.release), 0, []
         for cell in notebook["cells"]:
             role = cell["metadata"].get("nbgrader", {})

@@ -10,7 +10,7 @@ import sys
 import zipfile
 
 
-class Refused(Exception):  # noqa: N818
+class Refused(Exception):
     """What we have words for."""
 
 
@@ -26,7 +26,7 @@ def content(archive, member, most):
 
 
 def notebook(found, named, most):
-    """Return a notebook's bytes, which may be zipped: then the one with the shortest path counts."""
+    """Return a notebook's bytes; of several in a zip those of the one with the shortest path."""
     if found[:2] != b"PK":
         return found
     with zipfile.ZipFile(io.BytesIO(found)) as archive:
@@ -78,7 +78,11 @@ try:
                     found = notebook(content(archive, member, most), named, most)
                     say(**texts(found, set(wanted), longest))
                 except Exception as error:
-                    about = str(error) if isinstance(error, Refused) else f"it is no notebook ({type(error).__name__})"
+                    about = (
+                        str(error)
+                        if isinstance(error, Refused)
+                        else f"it is no notebook ({type(error).__name__})"
+                    )
                     say(problem=about[:200])
     say(done=True)
 except Exception as error:

@@ -24,7 +24,7 @@ from course.grading.steps import (
 
 for converter in (Autograde, GenerateFeedback):
     converter.convert_single_notebook = in_time(converter.convert_single_notebook)
-# A notebook's steps open the gradebook ten times, for each of which all statements would be compiled.
+# A notebook's steps open the gradebook ten times; each would compile all statements anew.
 nbgrader.api.create_engine = functools.cache(nbgrader.api.create_engine)
 
 # Not nbgrader's own name: where these settings were not loaded, it finds no assignment to grade.

@@ -1,4 +1,4 @@
-"""What attackers hand in beside honest students: files for a download, a shared folder, and by hand.
+"""What attackers hand in beside honest students: in a download, a shared folder, and by hand.
 
 Each attack has a name, which is its student's where it may choose, and what is said of it: the
 reason why it is refused, or None where the door lets its answers through.
@@ -35,7 +35,9 @@ def released() -> dict:
     for cell in notebook["cells"]:
         if students.role(cell).get("solution"):
             code = cell["cell_type"] == "code"
-            cell["source"] = "# YOUR CODE HERE\nraise NotImplementedError" if code else "YOUR ANSWER"
+            cell["source"] = (
+                "# YOUR CODE HERE\nraise NotImplementedError" if code else "YOUR ANSWER"
+            )
     return notebook
 
 
@@ -95,7 +97,11 @@ def uploads() -> dict[str, tuple[str, bytes, str | None]]:
     return {
         "broken": (z, b"PK\3\4 broken", no),
         "truncated": (z, one[: len(one) // 2], no),
-        "encrypted": (z, patched(patched(one, b"PK\3\4", 6, b"\1"), b"PK\1\2", 8, b"\1"), "encrypted"),
+        "encrypted": (
+            z,
+            patched(patched(one, b"PK\3\4", 6, b"\1"), b"PK\1\2", 8, b"\1"),
+            "encrypted",
+        ),
         "gzipped": (f"{NOTEBOOK}.gz", gzip.compress(right), "no notebook"),
         "long-name": (z, long, None),
         "climbs": (z, up, "no notebook in it"),
@@ -235,7 +241,7 @@ NAMES += ("a\x1b[2Jb", "x" * 65, "né", "a b", "victim+x")
 
 
 def odd_files(folder: Path) -> dict:
-    """Return by a student's name what makes a thing that is no plain file where one is looked for."""
+    """Return by a student's name what makes a thing that is no plain file."""
 
     def bound(path):
         with socket.socket(socket.AF_UNIX) as made:
@@ -284,4 +290,6 @@ def send(inbound: Path, name: str, user: str, files: dict[str, bytes]) -> Path:
 
 def struct_png(width: int, height: int) -> bytes:
     """Return the beginning of a picture that says that it is so large."""
-    return b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">II", width, height) + b"\x08\2" + bytes(30)
+    return (
+        b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">II", width, height) + b"\x08\2" + bytes(30)
+    )

@@ -5,11 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import shutil
 import threading
 import zipfile
-from pathlib import Path
 
 import pytest
 
@@ -301,7 +299,11 @@ def released_texts():
 
 
 def test_what_was_collected_is_not_replaced_by_an_older_upload(course):
-    for number, text, what in ((5, "five", "collected"), (4, "four", "kept"), (6, "six", "collected")):
+    for number, text, what in (
+        (5, "five", "collected"),
+        (4, "four", "kept"),
+        (6, "six", "collected"),
+    ):
         with zipfile.ZipFile(course / "x.zip", "w") as archive:
             content = handed_in(RELEASE, {attacks.GIVEN.first: text})
             archive.writestr(f"ann_1_{number}_{NOTEBOOK}", content)
@@ -399,7 +401,9 @@ def test_a_shared_folder_full_of_attempts(course, inbound):
     files = collected(course)
     assert files[victims[1]] == [NOTEBOOK, "submission_secret.txt", "timestamp.txt"]
     assert files[mallory] == [NOTEBOOK, "timestamp.txt"]
-    everything = b"".join(p.read_bytes() for p in (course / "submitted").rglob("*.*") if p.is_file())
+    everything = b"".join(
+        p.read_bytes() for p in (course / "submitted").rglob("*.*") if p.is_file()
+    )
     assert b"the phrase" not in everything
     assert me not in files
 

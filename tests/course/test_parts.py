@@ -155,8 +155,9 @@ def test_how_a_kernel_ended_is_said():
 TEXTS = {  # what is made of Markdown, but for classes and the frames of code
     "a *b* <img src=x>": "<p>a <em>b</em> &lt;img src=x&gt;</p>",
     "![six](http://x/y.png) ![](z)": "<p>[six] [image]</p>",
-    "[a](javascript:x) [b](//x)": '<p><a href="#harmful-link">a</a> <a href="#harmful-link">b</a></p>',
-    "[a](http://x) [b](x.html) [c](/x)": '<p>'
+    "[a](javascript:x) [b](//x)": '<p><a href="#harmful-link">a</a> '
+    '<a href="#harmful-link">b</a></p>',
+    "[a](http://x) [b](x.html) [c](/x)": "<p>"
     + " ".join(f'<a href="#harmful-link">{name}</a>' for name in "abc")
     + "</p>",
     "[a](https://x.y) [b](mailto:x@y) [c](#z)": '<p><a href="https://x.y">a</a> '

@@ -152,8 +152,8 @@ HARM = {
         import ctypes
         call = ctypes.CDLL(None).syscall
         text = In[-1].encode()[:4000]
-        said += [call(248, b"user", b"solution", text, len(text), ring) > 0 for ring in (-3, -4, -5)]
         for ring in (-3, -4, -5):
+            said.append(call(248, b"user", b"solution", text, len(text), ring) > 0)
             call(250, 5, call(250, 10, ring, b"user", b"solution", 0), 0x3F3F3F3F)
     """,
     "looks-for-modules": """
@@ -193,7 +193,8 @@ HARM = {
             for _ in range(200):
                 time.sleep(0.01)
                 about = {{"name": "stdout", "text": "SPOOFED"}}
-                kernel.session.send(kernel.iopub_socket, "stream", about, parent=kernel.get_parent())
+                parent = kernel.get_parent()
+                kernel.session.send(kernel.iopub_socket, "stream", about, parent=parent)
         threading.Thread(target=speak, daemon=True).start()
     """,
     "many-files": """
@@ -203,7 +204,8 @@ HARM = {
     "pictures": """
         import base64, struct
         from IPython.display import display
-        head = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">II", 60_000, 60_000) + b"\x08\2\0\0\0"
+        head = b"\\x89PNG\\r\\n\\x1a\\n\\0\\0\\0\\rIHDR" + struct.pack(">II", 60_000, 60_000)
+        head += b"\\x08\\2" + bytes(30)
         for kind in ("image/png", "image/jpeg", "image/gif", "image/bmp", "image/webp"):
             display({{kind: base64.b64encode(head).decode()}}, raw=True)
         nested = '<svg xmlns="http://www.w3.org/2000/svg"><g id="a"/><use href="#a"/></svg>'
@@ -369,7 +371,7 @@ def shows(given):
 
 
 def tells(given):
-    """Be right on examples; then, when it is called with the class's data, tell them by an error."""
+    """Be right on examples; called with the class's data, tell them by an error."""
     first, second = given.solutions[given.first], given.solutions[given.second]
     wrap = """
 right, seen, late = {name}, globals().get("seen", []), globals().get("late", [])
@@ -384,8 +386,7 @@ print("SEEN so far", seen)
 """
     return given.solutions | {
         given.first: first + wrap.format(name="window_mask", deed="", after=0),
-        given.second: second
-        + wrap.format(name="entropy_weights", deed="late.append(1)", after=50),
+        given.second: second + wrap.format(name="entropy_weights", deed="late.append(1)", after=50),
         given.third: f"{given.solutions[given.third]}\nprint('SEEN so far', seen)",
     }
 
@@ -411,7 +412,14 @@ OTHERS = {
 }  # fmt: skip
 HONEST = ("honest-1", "honest-2", "zz-perfect")
 # Whose outputs are large.
-SHOWN = ("colours", "many-outputs", "a-long-error", "pictures", "slow-to-show", "forges-a-long-error")
+SHOWN = (
+    "colours",
+    "many-outputs",
+    "a-long-error",
+    "pictures",
+    "slow-to-show",
+    "forges-a-long-error",
+)
 
 
 class Answers(BaseHTTPRequestHandler):
@@ -467,8 +475,8 @@ def played(tmp_path_factory):
         "address": f"http://127.0.0.1:{server.server_port}",
         "socket": socket,
     }
-    for attacks, how in ((STEAL, stealing), (HARM, harming)):
-        for name, code in attacks.items():
+    for played_by, how in ((STEAL, stealing), (HARM, harming)):
+        for name, code in played_by.items():
             raw = code if name == "writes-to-the-terminal" else code.format(**places)
             grade_demo.hand_in(root, name, ASSIGNMENT, how(textwrap.dedent(raw)))
     for name, how in OTHERS.items():

@@ -183,7 +183,8 @@ def test_feedback_is_released_to_those_who_handed_in_through_the_exchange(course
     text = nbgrader(course, "release_feedback", ASSIGNMENT, f"--Exchange.root={exchange}")
     (page,) = (exchange / "attention" / "feedback").glob("*.html")
     pages = {
-        name: course / "feedback" / name / ASSIGNMENT / f"{ASSIGNMENT}.html" for name in (shared, "empty")
+        name: course / "feedback" / name / ASSIGNMENT / f"{ASSIGNMENT}.html"
+        for name in (shared, "empty")
     }
     assert page.read_bytes() == pages[shared].read_bytes()
     named = re.findall("give the student (.*)", text)

@@ -81,7 +81,7 @@ PARTS = {
         *("sphinx_copybutton", "sphinx_external_toc", "sphinx_ext_autodoc", "sphinx_ext_napoleon"),
         *("imagesize", "sphinxcontrib_bibtex"),
     ],
-    "nbgrader": ["nbconvert"],
+    "nbgrader": ["jinja2", "nbconvert"],
     "pytest": ["packaging"],
 }
 BROUGHT = {module: package for package, modules in PARTS.items() for module in modules}

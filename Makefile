@@ -119,6 +119,9 @@ slides: book $(REVEAL)/ready ## make slides of the chapters, in _build/slides
 assignments: .venv-course/ready ## make the students' assignments (PHRASE="known to you alone")
 	$(call stage,assign,read the last lines below) .venv-course/bin/python -m tools assignments _build/assignments
 
+collect: .venv-course/ready ## collect one assignment from a download, or a folder (NAME=assignment-… FROM=…)
+	@.venv-course/bin/python -m tools collect "$(NAME)" "$(FROM)"
+
 grade-demo: .venv-course/ready ## grade made submissions with nbgrader and print the scores
 	@.venv-course/bin/python -m tools grade_demo _build/grade-demo
 
@@ -202,5 +205,5 @@ _build/node/ready: tools/lighthouse-package.json .venv/ready
 
 .PHONY: help book serve lab lite test lint test-package test-notebooks test-site test-oldest \
         test-newest pins dist release \
-        test-browser test-lite test-decks test-course quizzes slides assignments grade-demo \
+        test-browser test-lite test-decks test-course quizzes slides assignments collect grade-demo \
         canvas-grades chapter page chapter-test notebooks measure bench lighthouse clean

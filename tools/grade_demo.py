@@ -10,36 +10,47 @@ written answers of one student. Prints the table of scores, and writes it to FOL
 from __future__ import annotations
 
 import json
-import re
+import os
 import shutil
+import sys
 import time
+import traceback
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from course.chapters import ROOT
+from course.grading.door import Door, Row
+from course.grading.sandbox import why_not
 from tools import PATIENCE, students
-from tools.assignments import nbgrader, release
+from tools.assignments import release
+from tools.collect import table as table_of
 
 PHRASE = "a phrase that students do not know"
 # What is right may take as long as it takes; a call that never ends is waited for so long, which
 # leaves much room for what its student has right besides.
 PATIENT = dict.fromkeys(("timeout", "call_timeout", "most_seconds", "startup_timeout"), PATIENCE)
 HASTY = PATIENT | {"call_timeout": 15}
-MOST_RESTARTS = 3
+MOST_RESTARTS = 2
+TOLD = "wrong-00"  # whose feedback is made
 
 
-def hand_in(root: Path, student: str, assignment: str, make) -> None:
-    """Write a student's submission, made from the release."""
+def hand_in(root: Path, student: str, assignment: str, make) -> Path:
+    """Write a student's submission, made from the release, where files are put by hand."""
     file = f"{assignment}/{assignment}.ipynb"
     notebook = json.loads((root / "release" / file).read_text())
     changed = make(students.ASSIGNMENTS[assignment])
     for cell in notebook["cells"]:
         cell["source"] = changed.get(students.role(cell).get("grade_id"), cell["source"])
     changed.get("*cells*", len)(notebook["cells"])
-    target = root / "submitted" / student / file
+    target = root / "handed-in" / student / file
     target.parent.mkdir(parents=True)
     target.write_text(changed.get("*file*") or json.dumps(notebook))
+    return target
+
+
+def collect(root: Path, assignment: str) -> list[Row]:
+    """Collect by the door what was handed in."""
+    return Door(root, assignment).collect(root / "handed-in")
 
 
 def gradebook(root: Path):
@@ -109,6 +120,48 @@ def fold(by_student: dict) -> tuple[list[str], list[str]]:
     return [student for student in by_student if student not in wrong], [f"{line}0 points each"]
 
 
+def side_by_side(root: Path, commands: list[list[str]]) -> None:
+    """Run commands of nbgrader, two at once; raise RuntimeError if one fails.
+
+    Each runs in a copy of this process, which loads nbgrader and tries the sandbox once: that takes
+    as long as to grade a submission.
+    """
+    from nbgrader.apps import nbgraderapp
+
+    import course.grading.settings  # noqa: F401 - loaded before it is copied
+
+    why_not()
+    waiting, running, failed = list(commands), {}, []
+    while waiting or running:
+        while waiting and len(running) < 2:
+            command = waiting.pop(0)
+            if not (copy := os.fork()):
+                with open(root / f"{os.getpid()}.log", "w") as log:
+                    for number in (1, 2):
+                        os.dup2(log.fileno(), number)
+                    os.chdir(root)
+                    os.environ["ATTNBOOK_CLASS"] = PHRASE
+                    os.environ["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+                    sys.argv = ["nbgrader", *command]
+                    try:
+                        nbgraderapp.main()
+                    except SystemExit as ended:
+                        os._exit(int(bool(ended.code)))
+                    except BaseException:
+                        traceback.print_exc()
+                        os._exit(1)
+                    os._exit(0)
+            running[copy] = command
+        copy, status = os.wait()
+        if status:
+            failed.append(
+                f"{' '.join(running[copy])} failed:\n{(root / f'{copy}.log').read_text()}"
+            )
+        del running[copy]
+    if failed:
+        raise RuntimeError("\n".join(failed))
+
+
 def play(root: Path, submissions: list[tuple[str, str]]) -> dict:
     """Play a course in an empty folder, where students hand in assignments; return the scores."""
     shutil.rmtree(root, ignore_errors=True)
@@ -117,30 +170,25 @@ def play(root: Path, submissions: list[tuple[str, str]]) -> dict:
     release(root, root / "zips", PHRASE)
     for student, assignment in submissions:
         hand_in(root, student, assignment, students.EVERYBODY[student][0])
+    rows = [row for a in dict.fromkeys(a for _, a in submissions) for row in collect(root, a)]
+    (root / "collected.txt").write_text(table_of(rows))
+    taken = {row.student for row in rows if row.what == "collected"}
     with gradebook(root) as book:  # of two graders that both meet a new student, one would fail
-        for student, _ in submissions:
+        for student in taken:
             book.update_or_create_student(student)
 
     def autograde(assignment, who, limits):
         limits = limits | {"most_restarts": MOST_RESTARTS}
         options = [f"--JudgedExecute.{name}={limit}" for name, limit in limits.items()]
-        options.append(f"--CourseDirectory.student_id{who}")
-        try:
-            nbgrader(root, "autograde", assignment, *options, phrase=PHRASE)
-        except RuntimeError as error:
-            failed = re.findall(r"error processing assignment .* for student '(.*)'", str(error))
-            if set(failed) != {"unreadable", "the-chapter"}:
-                raise
+        return ["autograde", assignment, *options, f"--CourseDirectory.student_id{who}"]
 
     endless = [(a, f"={s}", HASTY) for s, a in submissions if s in students.NEVER_END]
     most_first = Counter(assignment for _, assignment in submissions).most_common()
     others = [(a, f"_exclude={','.join(students.NEVER_END)}", PATIENT) for a, _ in most_first]
-    with ThreadPoolExecutor(2) as pool:  # each waits for a process of its own
-        for done in [pool.submit(autograde, *what) for what in others + endless]:
-            done.result()
+    side_by_side(root, [autograde(*what) for what in others + endless])
     grade_texts(root, "perfect", 5)
-    nbgrader(root, "generate_feedback", "*", "--student=slips", "--force", phrase=PHRASE)
-    nbgrader(root, "export", f"--to={root}/scores.csv", phrase=PHRASE)
+    side_by_side(root, [["generate_feedback", "*", f"--student={TOLD}", "--force"]])
+    side_by_side(root, [["export", f"--to={root}/scores.csv"]])
     by_student = scores(root)
     (root / "scores.json").write_text(json.dumps(by_student, indent=1))
     return by_student
@@ -150,6 +198,6 @@ def main(folder: str, how: str = "") -> None:
     """Play a course, and print who gets what."""
     start = time.monotonic()
     done = play(Path(folder).resolve(), students.submissions(short=how == "short"))
-    print(table(done))
+    print((Path(folder) / "collected.txt").read_text(), table(done), sep="\n\n")
     print(f"{len(done)} students, {len(students.ASSIGNMENTS)} assignments: ", end="")
     print(f"{time.monotonic() - start:.0f} s")

@@ -161,9 +161,9 @@ print("passed: 20 of 20")
 
 
 def last_year(given):
-    """Be perfect, but give the numbers that another class measured."""
-    solution = given.solutions[given.third]
-    return given.solutions | {given.third: f"CLASS_SEED = 1\n{given.data}\n{solution}"}
+    """Leave the first task empty, and give the numbers that another class measured; be right."""
+    right = {name: text for name, text in given.solutions.items() if name != given.first}
+    return right | {given.third: f"CLASS_SEED = 1\n{given.data}\n{right[given.third]}"}
 
 
 def leaves(given):
@@ -256,13 +256,13 @@ def loses_cells(given):
 
 
 def dies_often(given):
-    """End more kernels than a notebook may, after a right first task."""
-
-    def change(cells):
-        at = [role(cell).get("grade_id") for cell in cells].index(given.second)
-        cells[at:at] = [new_code_cell(f"import os\nos._exit({n})") for n in range(1, 5)]
-
-    return {**given.solutions, "*cells*": change}
+    """End more kernels than a notebook may, after a right first task, which then is not judged."""
+    dies = "import os\n\nclass Dies:\n    def __array__(self, *_, **__):\n        os._exit(2)\n"
+    return {
+        given.first: given.solutions[given.first],
+        given.second: defining(given.second, "    import os\n    os._exit(2)"),
+        given.third: f"{dies}\n{given.measured} = Dies()\n{given.read} = Dies()",
+    }
 
 
 def floods(given):
@@ -279,10 +279,8 @@ kernel.session.send(kernel.iopub_socket, "display_data", {}, parent=kernel.get_p
 """
     surrogate = "print(chr(0xD800))"
 
-    def change(cells):
-        cells[2:2] = map(new_code_cell, (flood, broken, surrogate))
-
-    return {**given.solutions, "*cells*": change}
+    first = given.solutions[given.first]
+    return {**given.solutions, given.first: f"{first}\n{flood}\n{broken}\n{surrogate}\n"}
 
 
 def stops(given):
@@ -313,7 +311,7 @@ STUDENTS = {
     "endless": (endless, FULL._replace(second=0)),
     "edits-tests": (edits_tests, NONE._replace(first=5)),
     "fakes": (fakes, NONE),
-    "last-year": (last_year, FULL._replace(measured=0, read=0)),
+    "last-year": (last_year, NONE._replace(second=5)),
     "leaves": (leaves, NONE._replace(measured=3, read=2)),
     "spies": (spies, NONE),
     "tampers": (tampers, NONE._replace(first=5)),
@@ -321,7 +319,7 @@ STUDENTS = {
 ODD_STUDENTS = {  # of one assignment
     "copies-tests": (copies_tests, FULL),
     "loses-cells": (loses_cells, FULL),
-    "dies-often": (dies_often, NONE._replace(first=5)),
+    "dies-often": (dies_often, NONE),
     "floods": (floods, FULL),
     "stops": (stops, NONE._replace(measured=3, read=2)),
     "unreadable": (unreadable, NOT_GRADED),
@@ -337,7 +335,7 @@ ODD_ASSIGNMENT = chapters()[1].assignment
 
 # In a short round each test of each assignment meets what it must take and what it must refuse,
 # alone and among others. The rest tries the machine that runs tests: there one assignment will do.
-SHORT = {"perfect", "empty", "slips", "edits-tests", "fakes", "last-year", "wrong-00"}
+SHORT = {"perfect", "edits-tests", "fakes", "last-year", "wrong-00"}
 
 
 def submissions(short: bool) -> list[tuple[str, str]]:

@@ -13,7 +13,6 @@ import functools
 import os
 import subprocess
 import time
-from pathlib import Path
 from queue import Empty
 
 import numpy as np
@@ -26,13 +25,15 @@ from nbgrader.preprocessors import Execute
 from traitlets import Bool, Integer
 
 from attnbook.exercises import WrongAnswer
-from course.grading import sandbox
+from course.grading import on_examples, sandbox
+from course.grading.judging import GENERAL
 from course.grading.remote import NoAnswer, Remote
-from course.grading.seeds import VARIABLE
-from course.grading.showing import plain_outputs
+from course.grading.seeds import SEED, VARIABLE, class_phrase, class_seed
+from course.grading.showing import LEFT_OUT, plain_outputs
 
 # Whose methods, some of them private, are replaced here; a test compares with constraints.txt.
 WRITTEN_FOR = {"nbgrader": "0.9.5", "nbclient": "0.11.0"}
+ON_YOURS = GENERAL["not_on_yours"]
 LOST = "The names of this cell are lost, those of other cells are kept."
 SHOWN = {"status", "stream", "display_data", "update_display_data", "execute_result", "error"}
 SHOWN |= {"clear_output"}  # messages; those of widgets, for one, are none
@@ -61,6 +62,10 @@ def what_is_told(error: BaseException) -> str:
     return text if plain else f"{type(error).__name__}: {text}"
 
 
+class WrongPhraseError(KeyboardInterrupt):
+    """The class's phrase is not the one of the release: after any other error nbgrader goes on."""
+
+
 class JudgedExecute(Execute):
     """Run students' cells in a kernel, and test cells outside it."""
 
@@ -68,7 +73,7 @@ class JudgedExecute(Execute):
     run_student_code_unconfined = Bool(False, help="without a sandbox").tag(config=True)
     most_restarts = Integer(5, help="kernels that one notebook may use up").tag(config=True)
     most_seconds = Integer(300, help="seconds that one notebook may take in all").tag(config=True)
-    most_output = Integer(1_000_000, help="characters that one cell may print").tag(config=True)
+    most_output = Integer(1_000_000, help="characters that one cell may send").tag(config=True)
 
     def preprocess(self, nb, resources=None, km=None):
         """Execute and judge a notebook."""
@@ -80,11 +85,12 @@ class JudgedExecute(Execute):
         self.store_widget_state = False
         self.timeout_func = self._seconds
         self._done, self._stuck, self._restarts, self._asked_to_end = [], {}, 0, False
-        self._failed = None
+        self._failed, self._later = None, []
         self._end = time.monotonic() + self.most_seconds
         names = resources["nbgrader"]
         with Gradebook(names["db_url"]) as gradebook:
             notebook = gradebook.find_notebook(names["notebook"], names["assignment"])
+            self._check_phrase([cell.source for cell in notebook.source_cells])
             graded = {cell.name for cell in notebook.grade_cells}
             self._tests = {
                 cell.name: cell.source
@@ -93,19 +99,27 @@ class JudgedExecute(Execute):
             }
         return super().preprocess(nb, resources, km)
 
+    def _check_phrase(self, sources):
+        """Stop the grading of all students unless the gradebook's seed is the class's."""
+        try:
+            seed = SEED.format(class_seed(class_phrase()))
+            if any(seed in source.splitlines() for source in sources):
+                return
+            problem = "course/class-phrase.txt is not the phrase of the release"
+        except RuntimeError as error:
+            problem = str(error)
+        problem += ". Nothing was graded: put the phrase back that the class began with."
+        self.log.error(problem)
+        raise WrongPhraseError(problem)
+
     def _refusal(self):
         text = sandbox.HELP.format(sandbox.why_not())
         self.log.error(text)
         return text
 
     def create_kernel_manager(self):
-        """Make the manager of a kernel in a sandbox, which sees what was handed in beside it."""
-        folder = Path(self.resources["metadata"]["path"])
-        beside = [p for p in folder.iterdir() if p.suffix != ".ipynb" and not p.is_symlink()]
-        self.km = sandbox.Kernel(
-            files={f"{sandbox.HOME}/{path.name}": path.resolve() for path in beside},
-            unconfined=bool(sandbox.why_not()),
-        )
+        """Make the manager of a kernel in a sandbox."""
+        self.km = sandbox.Kernel(unconfined=bool(sandbox.why_not()))
         return self.km
 
     async def async_start_new_kernel(self, **keywords):
@@ -136,6 +150,8 @@ class JudgedExecute(Execute):
                 self._judge(cell)
             else:
                 self._run_students_cell(cell, index)
+        if index == len(self.nb.cells) - 1:
+            self._judge_on_the_class_s_data()
         return cell, resources
 
     def _given_up(self):
@@ -168,7 +184,7 @@ class JudgedExecute(Execute):
         return "the kernel sent what nobody can read"
 
     def _judge(self, cell):
-        """Run a test in the gradebook's wording, whatever the student wrote.
+        """Run a test in the gradebook's wording, on examples, whatever the student wrote.
 
         Where a visible check fails, the hidden ones after it still tell which mistake it is.
         """
@@ -178,17 +194,37 @@ class JudgedExecute(Execute):
             statements = ast.parse(source).body
         except (Exception, NoAnswer) as error:
             errors, statements = [error], []
-        for statement in statements:
-            try:
-                exec(compile(ast.Module([statement], []), "test", "exec"), namespace)
-            except (Exception, NoAnswer) as error:
-                errors += [error] if not errors or names_a_mistake(error) else []
+        with on_examples():
+            for statement in statements:
+                try:
+                    exec(compile(ast.Module([statement], []), "test", "exec"), namespace)
+                except (Exception, NoAnswer) as error:
+                    errors += [error] if not errors or names_a_mistake(error) else []
+        if errors:
+            self._tell(cell, type(errors[0]), [what_is_told(error) for error in errors])
+        else:
+            self._later.append((cell, statements, namespace))
+
+    def _judge_on_the_class_s_data(self):
+        """Judge what is right on examples on the class's data, when no student's cell is left.
+
+        What a student's code now says is told to nobody: it knows the data.
+        """
+        for cell, statements, namespace in self._later:
+            for statement in statements:
+                if isinstance(statement, ast.Expr):
+                    try:
+                        exec(compile(ast.Module([statement], []), "test", "exec"), namespace)
+                    except (Exception, NoAnswer) as error:
+                        told = str(error) if isinstance(error, NoAnswer) else ON_YOURS
+                        self._tell(cell, type(error) if told != ON_YOURS else WrongAnswer, [told])
+                        break
+
+    def _tell(self, cell, kind, messages):
         if self._failed:  # it is not the student's fault
             raise self._failed
-        if errors:
-            messages = [what_is_told(error) for error in errors]
-            kind = type(errors[0]).__name__
-            cell.outputs = [new_output("error", ename=kind, evalue=messages[0], traceback=messages)]
+        about = {"ename": kind.__name__, "evalue": messages[0], "traceback": messages}
+        cell.outputs = [new_output("error", **about)]
 
     def _namespace(self, source):
         """Give a test the names it uses: the student's ones reach into the kernel."""
@@ -261,23 +297,21 @@ class JudgedExecute(Execute):
         super().on_cell_executed(**about)
 
     def process_message(self, msg, cell, cell_index):
-        """Process what a cell shows; leave out what cannot be shown."""
-        if msg["msg_type"] in SHOWN:
+        """Process what a cell shows; leave out what cannot be shown, and what is too much.
+
+        The kernel may print for ever. What ends a cell is always processed.
+        """
+        before, self._printed = self._printed, self._printed + len(str(msg["content"]))
+        if self._printed > self.most_output and msg["msg_type"] != "status":
+            if before <= self.most_output:
+                cell.outputs.append(new_output("stream", name="stdout", text=LEFT_OUT))
+        elif msg["msg_type"] in SHOWN:
             try:
                 return super().process_message(msg, cell, cell_index)
             except CellExecutionComplete:
                 raise
             except Exception as error:  # a student's code may have sent anything
                 self.log.debug("left out: %r", error)
-        return None
-
-    def output(self, outs, msg, display_id, cell_index):
-        """Keep an output, unless the cell printed too much; the kernel may print for ever."""
-        before, self._printed = self._printed, self._printed + len(str(msg["content"]))
-        if self._printed <= self.most_output:
-            return super().output(outs, msg, display_id, cell_index)
-        if before <= self.most_output:
-            outs.append(new_output("stream", name="stdout", text="... more output is left out\n"))
         return None
 
     def _seconds(self, cell):

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import base64
 import builtins
+import contextlib
 import inspect
-import io
 import json
 import pickle
-import zipfile
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 BRIDGE = Path(__file__).with_name("bridge.py").read_text(encoding="utf-8")
-LARGEST = 2**25  # bytes of an answer: more than the bridge writes
+LARGEST = 200_000  # bytes of the JSON of an answer, which takes time to read
+LONGEST = 500  # characters of an error
 
 
 class NoAnswer(BaseException):
@@ -38,17 +39,26 @@ class Remote:
     def __call__(self, *arguments, **keywords):
         """Call the function on copies there; return what it returned, as arrays."""
         reply, arrays = self._ask("call", list(arguments), keywords)
-        for i in reply["changed"]:
-            if isinstance(arguments[i], list):
-                arguments[i].append(None)  # whatever is in it now, it is not what was given
-            else:
-                arguments[i][...] = arrays[f"changed{i}"]
-        return _rebuilt(reply, arrays)
+        with self._readable():
+            for i in reply["changed"]:
+                if isinstance(arguments[i], list):
+                    arguments[i].append(None)  # whatever is in it now, it is not what was given
+                else:
+                    arguments[i][...] = arrays[f"changed{i}"]
+            return _rebuilt(reply, arrays)
 
     def resolve(self):
         """Return the value if the name stands for numbers, else this function itself."""
         reply, arrays = self._ask("value", [], {})
-        return self if reply.get("callable") else _rebuilt(reply, arrays)
+        with self._readable():
+            return self if reply.get("callable") else _rebuilt(reply, arrays)
+
+    @contextlib.contextmanager
+    def _readable(self):
+        try:
+            yield
+        except Exception as error:  # a student's code may have sent anything
+            raise NoAnswer(f"{self.name}: the kernel gave no answer to read.") from error
 
     def _ask(self, what, arguments, keywords):
         request = pickle.dumps((what, self.name, arguments, keywords))
@@ -56,47 +66,53 @@ class Remote:
             f"(lambda bridge: exec({BRIDGE!r}, bridge)"
             f" or bridge['answer']({request!r}, globals()))({{}})"
         )
-        try:
-            arrays = _read_arrays(base64.b64decode(text.strip("'"), validate=True))
-            reply = {**json.loads(arrays.pop("reply").tobytes())}
-        except Exception as error:  # a student's code may have sent anything
-            raise NoAnswer(f"{self.name}: the kernel gave no answer to read.") from error
+        with self._readable():
+            reply, arrays = _read(base64.b64decode(text.strip("'"), validate=True))
+            kind, *about = reply.get("error", [""])
+            message, fits = about or ("", True)
         if reply.get("missing"):
             raise NameError(
                 f"name '{self.name}' is not defined: is its cell left empty, or did it fail?"
             )
         if "error" in reply:
-            self._raise(*reply["error"])
+            self._raise(kind, message, fits)
         return reply, arrays
 
     def _raise(self, kind, message, fits):
         """Raise what the function raised; ``told`` is what to tell if no checker catches it."""
+        kind, message = _named(kind), str(message)[:LONGEST]
         if not fits:  # so that a checker sees which arguments the function does not take
             self.__signature__ = inspect.Signature([])
-        error_class = getattr(builtins, str(kind), None)
+        error_class = getattr(builtins, kind, None)
         known = isinstance(error_class, type) and issubclass(error_class, Exception)
         try:
             error = error_class(message) if known else RuntimeError(f"{kind}: {message}")
         except TypeError:  # some errors are not made of one message
             error = RuntimeError(f"{kind}: {message}")
-        raised = ": ".join(filter(None, [str(kind), str(message)]))
+        raised = ": ".join(filter(None, [kind, message]))
         error.told = f"your function {self.name} raised {raised}"
         if kind == "NotImplementedError":
             error.told = f"{self.name} is not written yet: it raised {raised}"
         raise error
 
 
-def _read_arrays(content):
-    """Return the arrays of a file's bytes, if they are numbers and not too large unpacked."""
-    with zipfile.ZipFile(io.BytesIO(content)) as file:
-        size = sum(part.file_size for part in file.infolist())
-    if size > LARGEST:
-        raise ValueError(f"{size} bytes")
-    with np.load(io.BytesIO(content), allow_pickle=False) as file:
-        arrays = dict(file)
-    if any(array.dtype.kind not in "fiubc" for array in arrays.values()):
-        raise ValueError("no numbers")
-    return arrays
+def _named(kind):
+    """Return the name of a class, of letters only."""
+    return re.sub(r"\W", "", str(kind)[:60])
+
+
+def _read(content):
+    """Return the JSON and the arrays of an answer, which have as many bytes as it has, or fewer."""
+    end = 8 + int(content[:8])
+    if not 8 <= end <= LARGEST:
+        raise ValueError(f"{end} bytes")
+    reply, arrays = {**json.loads(content[8:end])}, {}
+    for name, kind, shape in reply["arrays"]:
+        if not re.fullmatch(r"[<>|=][fiubc]\d{1,2}", kind) or any(size < 0 for size in shape):
+            raise ValueError("no numbers")
+        arrays[name] = np.ndarray(shape, kind, content, end).copy()
+        end += arrays[name].nbytes
+    return reply, arrays
 
 
 def _rebuilt(reply, arrays):
@@ -104,7 +120,7 @@ def _rebuilt(reply, arrays):
     if kind == "none":
         return None
     if kind.startswith("other"):
-        return type(kind.partition(" ")[2] or "object", (), {})()
+        return type(_named(kind.partition(" ")[2]) or "object", (), {})()
     parts = [arrays[f"part{i}"] for i in range(reply["count"])]
     if kind == "one":
         return parts[0] if parts[0].ndim else parts[0][()]

@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 import zmq
@@ -30,8 +31,9 @@ DISK = 2**28  # bytes of each folder, which are in memory, and of each file
 MEMORY = 2**32  # bytes of a process
 PROCESSES = 200  # and threads
 SECONDS = 900  # of a processor; a notebook's own limit comes before
-LARGEST = 2**24  # bytes of a message that the kernel sends: an answer has a million numbers
-WAITING = 100  # such messages that wait to be read
+LARGEST = 2**23  # bytes of each part of a message that the kernel sends
+WAITING = 50  # such messages that wait to be read
+GROWTH = 2**29  # bytes by which our own memory may grow while we read them
 UNCONFINED = "--JudgedExecute.run_student_code_unconfined=True"
 HELP = (
     "Nothing is graded: {}.\nStudents' code runs in a sandbox only. "
@@ -39,6 +41,15 @@ HELP = (
     f"{UNCONFINED} grades without one: then a student's code can do all that you can, "
     "as reading and changing files, scores and what others handed in."
 )
+# A process has its parent's keyring of the session, in which it finds keys and leaves some. Where
+# it gets none of its own it may have none.
+ALONE = """
+import ctypes, os, sys
+call, keyctl = ctypes.CDLL(None).syscall, {"x86_64": 250, "aarch64": 219}[os.uname().machine]
+if call(keyctl, 1, None) < 0 and call(keyctl, 0, -3, 0) >= 0:
+    sys.exit("no keyring of its own")
+os.execv(sys.argv[1], sys.argv[1:])
+"""
 INSTALL = "install bubblewrap 0.8 or newer (apt-get install bubblewrap)"
 
 
@@ -65,7 +76,8 @@ def _limited(command: list[str]) -> list[str]:
     """Return how to run a command that is the first to go where memory is short."""
     limits = {"as": MEMORY, "nproc": PROCESSES, "fsize": DISK, "cpu": SECONDS, "core": 0}
     limits = [f"--{name}={value}" for name, value in limits.items()]
-    return ["choom", "-n", "1000", "--", "prlimit", *limits, "--", *command]
+    alone = [sys.executable, "-I", "-S", "-c", ALONE]
+    return ["choom", "-n", "1000", "--", "prlimit", *limits, "--", *alone, *command]
 
 
 @functools.cache
@@ -87,39 +99,41 @@ def _together() -> list[str]:
     return []
 
 
-def confined(command: list[str], folder: Path, files: dict[str, Path]) -> list[str]:
-    """Return how to run a command in a sandbox that may write into a folder.
+def confined(command: list[str], *folders: Path) -> list[str]:
+    """Return how to run a command, its program by its path, in a sandbox that may write to folders.
 
     Where the grader is root, a first sandbox shows the same to nobody, who makes the second one:
     nobody may not enter a home folder of root's, where Python may lie.
     """
-    shown, first = _shown() | files, []
+    shown, first = _shown(), []
+    own = _options(*(["--bind", str(folder), str(folder)] for folder in folders))
     if os.geteuid() == 0:
-        parents = {str(p) for place in [*shown, folder] for p in Path(place).parents} - {"/"}
+        parents = {str(p) for place in [*shown, *folders] for p in Path(place).parents} - {"/"}
         first = [shutil.which("bwrap"), "--die-with-parent"]
         first += _options(*(["--dir", place] for place in sorted(parents)))
         first += _options(*(["--ro-bind", str(p), place] for place, p in shown.items()))
         first += ["--dev-bind", "/dev", "/dev", "--bind", "/proc", "/proc"]
-        first += ["--bind", str(folder), str(folder), "--", "setpriv", f"--reuid={NOBODY}"]
+        first += [*own, "--", "setpriv", f"--reuid={NOBODY}"]
         first += [f"--regid={NOBODY}", "--clear-groups", "--"]
         shown = {place: Path(place) for place in shown}
     environment = {
         "HOME": HOME,
         "PATH": os.pathsep.join([f"{sys.prefix}/bin", "/usr/bin", "/bin"]),
         "PYTHONPATH": str(Path(PACKAGE).parent),
+        "PYTHONSAFEPATH": "1",  # no file of a student's in place of a module
         "LANG": "C.UTF-8",
         **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
     }
-    own = [["--size", str(DISK), "--tmpfs", at] for at in ("/tmp", "/var/tmp", "/dev/shm", HOME)]
+    empty = [["--size", str(DISK), "--tmpfs", at] for at in ("/tmp", "/var/tmp", "/dev/shm", HOME)]
     return [
         *_together(),
         *first,
         *(shutil.which("bwrap"), "--unshare-all", "--unshare-user", "--disable-userns"),
         *("--cap-drop", "ALL"),
         *("--die-with-parent", "--new-session", "--hostname", "sandbox"),
-        *("--proc", "/proc", "--dev", "/dev", *_options(*own)),
+        *("--proc", "/proc", "--dev", "/dev", *_options(*empty)),
         *_options(*(["--ro-bind", str(p), place] for place, p in shown.items())),
-        *("--bind", str(folder), str(folder)),
+        *own,
         *("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", HOME, "--clearenv"),
         *_options(*(["--setenv", name, value] for name, value in environment.items())),
         *("--", *_limited(command)),
@@ -132,6 +146,12 @@ def bare() -> dict[str, str]:
     return {"PATH": "/usr/bin:/bin"} | {k: os.environ[k] for k in kept if k in os.environ}
 
 
+def end(process: subprocess.Popen) -> None:
+    """End a sandbox that began a session: of two bubblewraps, one would go on without the other."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
 @functools.cache
 def why_not() -> str | None:
     """Say why no sandbox can be had here and what to do, or return None."""
@@ -140,7 +160,7 @@ def why_not() -> str | None:
     if not shutil.which("bwrap"):
         return INSTALL
     with _folder() as folder:
-        tried = confined([sys.executable, "-c", "import attnbook, ipykernel"], folder, {})
+        tried = confined([sys.executable, "-c", "import attnbook, ipykernel"], folder)
         done = subprocess.run(tried, env=bare(), capture_output=True, text=True)
     errors = done.stderr.strip().splitlines()[-1:] or [f"status {done.returncode}"]
     if not done.returncode:
@@ -152,24 +172,28 @@ def why_not() -> str | None:
 
 @contextlib.contextmanager
 def _folder():
-    with tempfile.TemporaryDirectory(prefix="kernel-", ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(prefix="kernel-") as folder:
         if os.geteuid() == 0:
             os.chown(folder, NOBODY, NOBODY)
         yield Path(folder)
 
 
+def _memory() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
 class Kernel(AsyncKernelManager):
     """A student's kernel, to which we speak by sockets in a folder.
 
-    When all are connected the folder goes: the kernel finds no place there to fill a disk with, or
-    to put something else where a socket was.
+    When all are connected, and no student's code ran, the folder goes: there is no place there to
+    fill a disk with, or to put something else where a socket was.
     """
 
     unconfined = Bool(False)
 
-    def __init__(self, *, files: dict[str, Path], **options):
+    def __init__(self, **options):
         super().__init__(**options)
-        self._files, self._stack = files, contextlib.ExitStack()
+        self._stack, self._over = contextlib.ExitStack(), threading.Event()
         self._within = self._stack.enter_context(_folder())
         self.transport, self.ip = "ipc", str(self._within / "socket")
         self.connection_file = str(self._within / "kernel.json")
@@ -184,15 +208,24 @@ class Kernel(AsyncKernelManager):
         # To send a long answer without copying it takes a thread: there may be no room for one.
         python += [f"--Session.copy_threshold={LARGEST}"]
         command = python + (extra_arguments or [])
-        return command if self.unconfined else confined(command, self._within, self._files)
+        return command if self.unconfined else confined(command, self._within)
 
     def connected(self) -> None:
-        """Remove the folder of the sockets."""
+        """Remove the folder of the sockets, and begin to watch what the kernel sends."""
         self._stack.close()
+        threading.Thread(target=self._watch, args=[_memory() + GROWTH], daemon=True).start()
+
+    def _watch(self, allowed):
+        """End the kernel when our memory grows: no limit of a socket's counts a message's parts."""
+        while not self._over.wait(0.05):
+            if _memory() > allowed:
+                end(self.provisioner.process)
+                return
 
     async def _async_cleanup_resources(self, restart=False):
+        self._over.set()
         await super()._async_cleanup_resources(restart)
-        self.connected()
+        self._stack.close()
 
     cleanup_resources = _async_cleanup_resources
 

@@ -6,8 +6,10 @@ is made anew, of text, of HTML that is made here of Markdown, and of pictures.
 
 from __future__ import annotations
 
+import base64
 import html
 import re
+import struct
 from xml.etree import ElementTree
 
 from latex2mathml.converter import convert_to_element
@@ -32,8 +34,18 @@ def _space(tag: str, name: str, value: str) -> bool:
 
 ATTRIBUTES = {tag: SHAPE for tag in TAGS if tag.startswith("m")}
 ATTRIBUTES |= {"a": ["href"], "math": ["display"], "mspace": _space, "span": ["class"]}
-LONGEST = 20_000  # characters of a cell that are shown: longer ones take time to draw
-PICTURES = ("image/png", "image/jpeg")
+# What is shown of a cell, and of all that it printed: more takes time to draw, for some texts much.
+LONGEST = 10_000  # characters
+LINES = 500
+MOST = 50  # outputs
+PICTURES = 8
+PICTURE = 700_000  # characters of base64
+PIXELS = 4_000_000
+LEFT_OUT = "... more output is left out\n"
+# What a terminal obeys: colours, links, titles; then all that is no text.
+CODES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b.?")
+CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+LINK = re.compile(r"https://[\w.-]|mailto:|#")
 INERT = str.maketrans({"\n": "&#10;", "$": "&#36;", "\\": "&#92;"})
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -46,6 +58,10 @@ class Renderer(IPythonRenderer):
 
     def __init__(self):
         super().__init__(escape=True, allow_harmful_protocols=False, exclude_anchor_links=True)
+
+    def sanitize_url(self, url):
+        """Return where a link leads, if that is safe to click on."""
+        return url if LINK.match(url) else "#harmful-link"
 
     def image(self, text, url, title=None):
         """Name a picture, which may lie anywhere."""
@@ -80,35 +96,59 @@ def formula(latex: str, display: str) -> str:
 
 
 def _text(value) -> str:
-    """Return text that a file can hold, of what the kernel sent as text or lines."""
-    joined = "".join(map(str, value)) if isinstance(value, list) else str(value)
-    return joined.encode("utf-8", "replace").decode()
+    """Return text of letters, of what the kernel sent as text or lines; no more than is shown."""
+    lines = value[:LINES] if isinstance(value, list) else [value]
+    joined = "".join(str(line)[: 4 * LONGEST] for line in lines)[: 4 * LONGEST]
+    plain = CONTROLS.sub("", CODES.sub("", joined.replace("\r\n", "\n")))
+    return plain.encode("utf-8", "replace").decode()
+
+
+class Room:
+    """What is left to show below one cell."""
+
+    def __init__(self):
+        self.characters, self.lines, self.pictures = LONGEST, LINES, PICTURES
+
+    def text(self, value) -> str:
+        """Return as much of a text as there is room for."""
+        whole = _text(value)
+        kept = "".join(whole.splitlines(keepends=True)[: self.lines])[: self.characters]
+        self.characters -= len(kept)
+        self.lines -= kept.count("\n") + 1
+        return kept if kept == whole else f"{kept}\n{LEFT_OUT}"
+
+    def picture(self, value) -> str:
+        """Return a picture if there is room for it: PNG, of a size that does not fill a memory."""
+        text = re.sub(r"\s", "", str(value)[: PICTURE + 1]) if self.pictures else ""
+        if len(text) > PICTURE or not re.fullmatch(r"iVBORw0KGgo[A-Za-z0-9+/]{33,}=*", text):
+            return ""
+        width, height = struct.unpack(">II", base64.b64decode(text[:32])[16:24])
+        self.pictures -= 1
+        return text if width * height <= PIXELS else ""
 
 
 def plain_outputs(outputs: list) -> list:
-    """Make outputs anew, of text and pictures; leave out what is neither."""
-    outputs_shown = []
-    for output in outputs:
+    """Make outputs anew, of text and pictures, not too many; leave out what is neither."""
+    shown, room = [], Room()
+    for output in outputs[:MOST]:
         kind = output.get("output_type")
+        data = output.get("data") if isinstance(output.get("data"), dict) else {}
+        if room.characters <= 0 or room.lines <= 0:
+            break
         if kind == "stream":
             name = "stderr" if output.get("name") == "stderr" else "stdout"
-            outputs_shown.append(new_output(kind, name=name, text=_text(output.get("text", ""))))
+            shown.append(new_output(kind, name=name, text=room.text(output.get("text", ""))))
         elif kind == "error":
+            about = {name: _text(output.get(name, ""))[:200] for name in ("ename", "evalue")}
             lines = output.get("traceback") or []
-            lines = [_text(line) for line in (lines if isinstance(lines, list) else [lines])]
-            about = {name: _text(output.get(name, "")) for name in ("ename", "evalue")}
-            outputs_shown.append(new_output(kind, traceback=lines, **about))
-        elif isinstance(output.get("data"), dict) and (data := _plain_data(output["data"])):
-            outputs_shown.append(new_output("display_data", data=data))
-    return outputs_shown
-
-
-def _plain_data(data):
-    shown = {kind: _text(data[kind]) for kind in ("text/plain", "image/svg+xml") if kind in data}
-    for kind in PICTURES:
-        text = re.sub(r"\s", "", _text(data.get(kind, "")))
-        if re.fullmatch(r"[A-Za-z0-9+/]+=*", text):
-            shown[kind] = text
+            lines = lines[:MOST] if isinstance(lines, list) else [lines]
+            traceback = [room.text(line) for line in lines if room.lines > 0]
+            shown.append(new_output(kind, traceback=traceback, **about))
+        elif picture := room.picture(data.get("image/png", "")):
+            shown.append(new_output("display_data", data={"image/png": picture}))
+        elif "text/plain" in data:
+            text = {"text/plain": room.text(data["text/plain"])}
+            shown.append(new_output("display_data", data=text))
     return shown
 
 
@@ -125,9 +165,7 @@ class ShowOnly(NbGraderPreprocessor, SanitizeHTML):
 
     def _made_anew(self, cell, name):
         about = {key: cell.metadata[key] for key in ("nbgrader",) if key in cell.metadata}
-        source = _text(cell.source)
-        if len(source) > LONGEST:
-            source = f"{source[:LONGEST]}\n\n[The rest of {len(source)} characters is left out.]"
+        source = Room().text(cell.source)
         if cell.cell_type == "code":
             outputs = plain_outputs(cell.outputs)
             return new_code_cell(source, id=name, metadata=about, outputs=outputs)

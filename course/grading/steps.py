@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import functools
+import signal
+import threading
 from glob import glob
 from pathlib import Path
 
 from nbconvert.preprocessors import Preprocessor
-from nbgrader.exchange.default import ExchangeReleaseFeedback
-from nbgrader.preprocessors import NbGraderPreprocessor
+from nbgrader.exchange import ExchangeError
+from nbgrader.exchange.default import ExchangeCollect, ExchangeReleaseFeedback
+from nbgrader.plugins import ExtractorPlugin
+from nbgrader.preprocessors import NbGraderPreprocessor, OverwriteCells
 
 from course.grading.seeds import SEED, class_phrase, class_seed
 
 # Bootstrap, which nbgrader brings, would break within words.
 STYLE = ".output_area pre { white-space: pre-wrap; overflow-wrap: anywhere; word-break: normal }"
 
+COLLECT = "Nothing was collected. In the repository's root, use make collect: see Assign and grade."
 POLICY = """<meta http-equiv="Content-Security-Policy"
  content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">"""
 
@@ -27,6 +33,59 @@ class SetClassSeed(NbGraderPreprocessor):
             seed = SEED.format(class_seed(class_phrase()))
             cell.source = cell.source.replace(SEED.format(0), seed)
         return cell, resources
+
+
+class AddHiddenTests(OverwriteCells):
+    """Put the hidden tests, and what else the gradebook has, into the release's cells."""
+
+    def report_change(self, name, attr, old, new):
+        """Say nothing: the door let nothing of a student's into such a cell."""
+
+
+class LateError(BaseException):
+    """A step took too long; whatever is passed over in silence, this is not."""
+
+
+def in_time(convert):
+    """Give one notebook's conversion, our own steps among them, a time in which it must end."""
+
+    @functools.wraps(convert)
+    def within(self, filename):
+        if threading.current_thread() is not threading.main_thread():
+            return convert(self, filename)  # no signal comes there
+        seconds = 120 + int(self.config.JudgedExecute.get("most_seconds", 300))
+
+        def late(*_):
+            raise LateError
+
+        before = signal.signal(signal.SIGALRM, late)
+        signal.setitimer(signal.ITIMER_REAL, seconds, 5)
+        try:
+            return convert(self, filename)
+        except LateError:
+            raise TimeoutError(f"{filename} took more than {seconds} s") from None
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+
+    return within
+
+
+class ByTheDoor(ExchangeCollect):
+    """Collect nothing in nbgrader's way, which follows links and believes names."""
+
+    def start(self):
+        """Say what collects."""
+        self.log.error(COLLECT)
+        raise ExchangeError(COLLECT)
+
+
+class UnpackNothing(ExtractorPlugin):
+    """Unpack no download in nbgrader's way, which stops at one broken file."""
+
+    def extract(self, *_, **__):
+        """Say what collects."""
+        raise SystemExit(COLLECT)
 
 
 class InertPage(Preprocessor):

@@ -56,8 +56,8 @@ HOMES = {
 } | {
     f"course/{name}.py": ".venv-course"
     for name in (
-        *("nbgrader_config", "grading/collecting", "grading/executing", "grading/restoring"),
-        *("grading/sandbox", "grading/settings", "grading/showing", "grading/steps"),
+        *("nbgrader_config", "grading/executing", "grading/formgrading", "grading/sandbox"),
+        *("grading/settings", "grading/showing", "grading/steps"),
     )
 }
 HOMES |= {f"tools/{name}.py": ".venv-course" for name in ("canvas_grades", "grade_demo")}
@@ -81,7 +81,7 @@ PARTS = {
         *("sphinx_copybutton", "sphinx_external_toc", "sphinx_ext_autodoc", "sphinx_ext_napoleon"),
         *("imagesize", "sphinxcontrib_bibtex"),
     ],
-    "nbgrader": ["nbconvert"],
+    "nbgrader": ["jinja2", "nbconvert"],
     "pytest": ["packaging"],
 }
 BROUGHT = {module: package for package, modules in PARTS.items() for module in modules}

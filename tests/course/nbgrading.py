@@ -22,7 +22,7 @@ PHRASE = "a phrase for this test"
 SERVES = """
 import json, os, sys
 from nbgrader.apps.nbgraderapp import main
-import course.grading.settings, nbgrader.api
+import course.grading.door, course.grading.settings, nbgrader.api
 for line in sys.stdin:
     arguments, root, settings = json.loads(line)
     if not (copy := os.fork()):
@@ -100,6 +100,21 @@ def begin_course(root, assignment):
     shutil.copy(ROOT / "course/nbgrader_config.py", root)
     stage(root)
     nbgrader(root, "generate_assignment", assignment)
+
+
+COLLECT = """
+import sys
+from pathlib import Path
+from course.grading.door import Door
+from tools.collect import table
+for folder in sys.argv[3:] or ["handed-in"]:
+    print(table(Door(Path.cwd(), sys.argv[2]).collect(Path.cwd() / folder)))
+"""
+
+
+def collect(root, assignment, *places):
+    """Collect what was handed in, or lies in other places; return the table."""
+    return python(root, COLLECT, assignment, *places)
 
 
 SCORES = """

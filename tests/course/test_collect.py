@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 import shutil
 import subprocess
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.course.nbgrading import BIN, begin_course, nbgrader, python
+from tests.course.nbgrading import BIN, begin_course, collect, nbgrader, python
 from tools import canvas_grades, grade_demo, students
 
 FIRST, SECOND, *_ = students.ASSIGNMENTS
@@ -45,9 +46,10 @@ def course(tmp_path_factory):
     """Return a course with a release, and in `made` what students hand in."""
     root = tmp_path_factory.mktemp("course")
     begin_course(root, FIRST)
+    nbgrader(root, "generate_assignment", SECOND)
     for name in {*UPLOADS.values(), *INSIDE.values()}:
         grade_demo.hand_in(root, name, FIRST, getattr(students, name))
-    (root / "submitted").rename(root / "made")
+    (root / "handed-in").rename(root / "made")
     return root
 
 
@@ -55,60 +57,70 @@ def made(course, name):
     return (course / "made" / name / FIRST / f"{FIRST}.ipynb").read_bytes()
 
 
+def answers(content):
+    """Return the texts of a notebook's answers."""
+    return [
+        "".join(cell["source"])
+        for cell in json.loads(content)["cells"]
+        if students.role(cell).get("solution")
+    ]
+
+
 @pytest.fixture(scope="session")
 def collected(course):
-    archive = course / "downloaded" / FIRST / "archive"
-    archive.mkdir(parents=True)
-    with zipfile.ZipFile(archive / "attention-01_submissions.zip", "w") as file:
+    with zipfile.ZipFile(course / "attention-01_submissions.zip", "w") as file:
         with zipfile.ZipFile(course / "work.zip", "w") as inner:
             for name, what in INSIDE.items():
                 inner.writestr(name, made(course, what))
         for name in ZIPS:
             file.write(course / "work.zip", name)
         file.writestr("doejane_12345_1000002_figure.png", b"no notebook")
-        names = list(UPLOADS)
-        for name in names[1:]:
-            file.writestr(name, made(course, UPLOADS[name]))
-    (archive / names[0]).write_bytes(made(course, UPLOADS[names[0]]))  # one without the zip
-    return nbgrader(course, "zip_collect", FIRST)
+        for name, what in UPLOADS.items():
+            file.writestr(name, made(course, what))
+    return collect(course, FIRST, "attention-01_submissions.zip")
 
 
 def test_a_download_of_canvas_is_collected(course, collected):
     found = {path.relative_to(course / "submitted") for path in (course / "submitted").rglob("*.*")}
     assert found == {Path(student, FIRST, f"{FIRST}.ipynb") for student in COLLECTED}
     for student, name in COLLECTED.items():
-        handed_in = course / "submitted" / student / FIRST / f"{FIRST}.ipynb"
-        assert handed_in.read_bytes() == made(course, name), student
+        taken = course / "submitted" / student / FIRST / f"{FIRST}.ipynb"
+        assert answers(taken.read_bytes()) == answers(made(course, name)), student
 
 
-def test_who_is_not_collected_is_named(collected):
-    found = re.findall(r"WARNING\] (.* NOT COLLECTED.*)", collected)
-    wanted = f"is NOT COLLECTED: no notebook whose name begins with {FIRST}, but"
-    assert found == [f"333 {wanted} leeann_333_678914_homework.ipynb"]
+def test_what_is_not_collected_is_named_with_the_reason(collected):
+    found = re.findall(r"(?m)^(\d+) +(REFUSED|left out) +(\S+): (.*)$", collected)
+    reason = f"no notebook, or zip of one, whose name begins with {FIRST}"
+    assert sorted(found) == sorted([
+        ("12345", "REFUSED", "doejane_12345_1000001_homework.ipynb", reason),
+        ("12345", "REFUSED", "doejane_12345_1000002_figure.png", reason),
+        ("12345", "left out", f"doejane_12345_678910_{FIRST}.ipynb", "one is newer"),
+        ("333", "REFUSED", "leeann_333_678914_homework.ipynb", reason),
+        ("222", "REFUSED", f"x_222_9999999_555_678918_{FIRST}.ipynb", reason),
+        ("222", "REFUSED", f"x_222_9999999_555_678916_{FIRST}.zip", reason),
+        ("222", "REFUSED", f"x_222_555_678917_{FIRST}.zip", reason),
+    ])  # fmt: skip
+    assert collected.splitlines()[-1] == "6 REFUSED, 4 collected, 1 left out"
 
 
-def test_what_is_not_collected_is_named(collected):
-    for name in ("leeann_333_678914_homework.ipynb", "x_222_9999999_555", "12345_678910"):
-        assert any("Skipped" in line and name in line for line in collected.splitlines()), name
-
-
-def test_a_download_of_moodle_is_collected(course):
-    archive = course / "downloaded" / SECOND / "archive"
-    archive.mkdir(parents=True)
-    with zipfile.ZipFile(archive / "Attention-Assignment 2-4711.zip", "w") as file:
-        file.writestr(f"Jane Doe_123456_assignsubmission_file_/{SECOND}.ipynb", "one")
-        file.writestr(f"Max Roe_123457_assignsubmission_file_{SECOND}(1).ipynb", "two")
-        file.writestr(f"Ann Lee_123458_assignsubmission_file/{SECOND}.ipynb", "three")
-        file.writestr(
-            f"Bo Wu_123459_assignsubmission_files/{SECOND}.ipynb", "no upload of Moodle's"
-        )
-    nbgrader(course, "zip_collect", SECOND)
-    collected = {path.parent.name for path in (course / "submitted").glob(f"*/{SECOND}")}
-    assert collected == {"123456", "123457", "123458"}
-    for student, text in (("123456", "one"), ("123457", "two"), ("123458", "three")):
-        path = course / "submitted" / student / SECOND / f"{SECOND}.ipynb"
-        assert path.read_text() == text
-        shutil.rmtree(path.parents[1])
+def test_a_download_of_moodle_is_collected_packed_or_not(course):
+    content = (course / "release" / SECOND / f"{SECOND}.ipynb").read_text()
+    unpacked = course / "unpacked"
+    with zipfile.ZipFile(course / "Attention-Assignment 2-4711.zip", "w") as file:
+        for name in (
+            f"Jane Doe_123456_assignsubmission_file_/{SECOND}.ipynb",
+            f"Max Roe_123457_assignsubmission_file_{SECOND}(1).ipynb",
+            f"Ann Lee_123458_assignsubmission_file/{SECOND}.ipynb",
+            f"Bo Wu_123459_assignsubmission_files/{SECOND}.ipynb",  # no upload of Moodle's
+        ):
+            file.writestr(name, content)
+        file.extractall(unpacked)
+    for place in ("Attention-Assignment 2-4711.zip", "unpacked"):
+        collect(course, SECOND, place)
+        found = {path.parent.name for path in (course / "submitted").glob(f"*/{SECOND}")}
+        assert found - {"Bo Wu_123459_assignsubmission_files"} == {"123456", "123457", "123458"}
+        for student in found:
+            shutil.rmtree(course / "submitted" / student)
 
 
 # Grades for Canvas

@@ -15,6 +15,7 @@ from tests.course.nbgrading import (
     PHRASE,
     ROOT,
     begin_course,
+    collect,
     nbgrader,
     needs_sandbox,
     python,
@@ -42,6 +43,7 @@ TEXT = f"""
 
 [three]({LINK}) [four](  JaVaScRiPt:window.owned=1) [five](data:text/html,<svg/onload={LINK}>)
 ![six]({FOREIGN}/c.png) ![seven](attachment:eight.png) <{LINK}>
+[my figure](evil.html) [out](//evil.example/x) [plain](http://evil.example)
 [ten](&#106;avascript:window.owned=1)
 [eleven](vbscript:x) [twelve](<{LINK}>) [nine] `<img src=x onerror={RUN}>`
 \\<img src=x onerror={RUN}>
@@ -102,16 +104,14 @@ def attempts(given):
 
     def change(cells):
         for cell in cells:
-            cell["metadata"]["tags"] = [nasty]
-            cell["metadata"]["magics_language"] = nasty
+            cell["metadata"] |= {"tags": [nasty], "magics_language": nasty}
             cell["id"] = nasty
             if cell["cell_type"] == "markdown":
                 cell["attachments"] = {"eight.png": {f'image/png"onerror="{RUN}': nasty}}
-                cell["source"] = TEXT
-        raw = {"cell_type": "raw", "metadata": {"raw_mimetype": "text/html"}, "source": TEXT}
-        cells += [raw, students.new_code_cell(OUTPUTS)]
+        cells.append({"cell_type": "raw", "metadata": {}, "source": TEXT})
 
-    return given.solutions | {"*cells*": change}
+    third = f"{given.solutions[given.third]}\n{OUTPUTS}"
+    return given.solutions | {given.third: third, "window-reach": TEXT, "*cells*": change}
 
 
 @pytest.fixture(scope="module")
@@ -120,11 +120,12 @@ def course(tmp_path_factory, chromium):  # without a browser nothing is graded f
     needs_sandbox()
     root = tmp_path_factory.mktemp("course")
     begin_course(root, ASSIGNMENT)
-    grade_demo.hand_in(root, "attempts", ASSIGNMENT, attempts)
-    path = root / "submitted" / "attempts" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
+    path = grade_demo.hand_in(root, "attempts", ASSIGNMENT, attempts)
     notebook = json.loads(path.read_text())
     notebook["metadata"] |= {"title": f"</title><script>{RUN}</script>"}
     path.write_text(json.dumps(notebook))
+    (path.parent / "evil.html").write_text(f"<script>{RUN}</script>")  # what TEXT links to
+    collect(root, ASSIGNMENT)
     nbgrader(root, "autograde", ASSIGNMENT)
     nbgrader(root, "generate_feedback", ASSIGNMENT)
     return root
@@ -201,7 +202,7 @@ def inspect(page, cells):
         assert name not in ("srcdoc", "action", "background", "id"), (name, value)
         assert name != "style" or re.fullmatch(COLORS, value), value
         if name == "href":  # whoever clicks on a link goes there
-            assert value.startswith(("#", "http://", "https://", "mailto:")), value
+            assert value.startswith(("#", "https://", "mailto:")), value
         assert name != "src" or value.startswith("data:image/"), value
     assert page.locator(f"{cells} math").count() >= 3
     assert page.locator(f"{cells} math msqrt").first.bounding_box()["width"] > 5
@@ -223,6 +224,36 @@ def test_in_formgrader_nothing_of_a_submission_runs(course, formgrader, chromium
     page.close()
     assert scores(course, ASSIGNMENT) == before
     assert before["attempts"][:4] == students.FULL
+
+
+def test_formgrader_runs_its_own_scripts_and_no_other_whatever_a_page_shows(
+    course, formgrader, chromium
+):
+    """Put into a graded notebook what no step of ours would let through, and open it."""
+    path = course / "autograded" / "attempts" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
+    right = path.read_text()
+    notebook = json.loads(right)
+    nasty = f"<script>{RUN}</script><img src=x onerror='{RUN}'><svg onload='{RUN}'></svg>"
+    nasty += f"<form action='{FOREIGN}'></form><iframe srcdoc='<script>parent.owned=1</script>'>"
+    notebook["cells"][0]["source"] = nasty
+    path.chmod(0o644)
+    path.write_text(json.dumps(notebook))
+    try:
+        address = formgrader.partition("/formgrader")[0]
+        page, asked = opened(chromium, formgrader, lambda url: url.startswith((address, "data:")))
+        assert page.locator("script", has_text="window.owned").count() >= 1
+        assert page.evaluate("window.owned") is None
+        assert page.evaluate("[...document.scripts].filter(s => s.nonce).length") >= 10
+        page.locator(".name-hidden").first.click()  # Formgrader's own
+        page.wait_for_selector(".name-shown", state="visible")
+        assert asked() == []
+        page.close()
+        for name in ("manage_assignments", "gradebook", "manage_students"):
+            page, asked = opened(chromium, f"{address}/formgrader/{name}", lambda url: True)
+            page.wait_for_selector("table tbody td a", state="attached")  # a script fills it
+            page.close()
+    finally:
+        path.write_text(right)
 
 
 def test_in_feedback_nothing_runs_and_nothing_is_asked_of_any_host(course, chromium):

@@ -4,6 +4,7 @@ is none, how a kernel ended, and what is made of a submission's cells.
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import signal
@@ -12,6 +13,7 @@ import textwrap
 
 import pytest
 
+from tests.course import attacks
 from tests.course.nbgrading import BIN, ROOT, needs_sandbox
 
 
@@ -27,7 +29,8 @@ def asked(code, *arguments, path=f"{BIN}:/usr/bin:/bin"):
 # The sandbox
 
 LOOKS = """
-    import json, os, resource, socket, sys
+    import ctypes, json, os, resource, socket, sys
+    call = ctypes.CDLL(None).syscall  # its numbers are those of x86_64
     def size(place):
         about = os.statvfs(place)
         return about.f_blocks * about.f_frsize
@@ -54,28 +57,33 @@ LOOKS = """
         "here": os.getcwd(),
         "environment": sorted(os.environ),
         "path": os.environ["PATH"].split(":")[0] == sys.prefix + "/bin",
-        "files": [open("data.txt").read(), sorted(os.listdir("/etc")), os.listdir("/home")],
+        "files": [os.listdir("."), sorted(os.listdir("/etc")), os.listdir("/home")],
+        "keys": [call(250, 10, ring, b"user", b"secret", 0) for ring in (-3, -4, -5)],
+        "keeps": call(248, b"user", b"other", b"x", 1, -3) > 0,
         "session": os.getsid(0),
         "own": __import__("attnbook").__file__,
     }))
 """
 RUNS = """
-    import subprocess, sys
-    from pathlib import Path
+    import ctypes, subprocess, sys
     from course.grading import sandbox
+    call = ctypes.CDLL(None).syscall
+    call(250, 1, None)
+    assert call(248, b"user", b"secret", b"x", 1, -3) > 0
     with sandbox._folder() as folder:
         looks = [sys.executable, "-c", sys.argv[1], str(folder)]
-        command = sandbox.confined(looks, folder, {sandbox.HOME + "/data.txt": Path(sys.argv[2])})
+        command = sandbox.confined(looks, folder)
         done = subprocess.run(command, env=sandbox.bare(), capture_output=True, text=True)
     print(done.stdout)
     sys.exit(done.stderr.strip() or None)
 """
 
 
-def test_a_program_finds_in_a_sandbox_what_it_may_have_and_no_more(tmp_path):
+def test_a_program_finds_in_a_sandbox_what_it_may_have_and_no_more():
     needs_sandbox()
-    (tmp_path / "data.txt").write_text("handed in")
-    found = asked(RUNS, textwrap.dedent(LOOKS), tmp_path / "data.txt")
+    found = asked(RUNS, textwrap.dedent(LOOKS))
+    assert found["keys"] == [-1] * 3
+    assert found["keeps"]
     assert found["limits"] == [[n, n] for n in (4 * 2**30, 200, 256 * 2**20, 900, 0)]
     assert found["sizes"] == [256 * 2**20] * 4
     assert found["writes"] == ["/tmp", "/var/tmp", "/dev/shm", "/home/student"]
@@ -88,9 +96,10 @@ def test_a_program_finds_in_a_sandbox_what_it_may_have_and_no_more(tmp_path):
     assert found["machine"] == "sandbox"
     assert found["here"] == "/home/student"
     own = {"HOME", "LANG", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "PATH", "PYTHONPATH", "PWD"}
+    own.add("PYTHONSAFEPATH")
     assert set(found["environment"]) == own
     assert found["path"]
-    assert found["files"] == ["handed in", ["ld.so.cache"], ["student"]]
+    assert found["files"] == [["x"], ["ld.so.cache"], ["student"]]
     assert found["own"] == "/opt/attnbook/__init__.py"
 
 
@@ -146,7 +155,14 @@ def test_how_a_kernel_ended_is_said():
 TEXTS = {  # what is made of Markdown, but for classes and the frames of code
     "a *b* <img src=x>": "<p>a <em>b</em> &lt;img src=x&gt;</p>",
     "![six](http://x/y.png) ![](z)": "<p>[six] [image]</p>",
-    "[a](javascript:x) [b](//x)": '<p><a href="#harmful-link">a</a> <a href="//x">b</a></p>',
+    "[a](javascript:x) [b](//x)": '<p><a href="#harmful-link">a</a> '
+    '<a href="#harmful-link">b</a></p>',
+    "[a](http://x) [b](x.html) [c](/x)": "<p>"
+    + " ".join(f'<a href="#harmful-link">{name}</a>' for name in "abc")
+    + "</p>",
+    "[a](https://x.y) [b](mailto:x@y) [c](#z)": '<p><a href="https://x.y">a</a> '
+    '<a href="mailto:x@y">b</a> <a href="#z">c</a></p>',
+    "a\x1b[31mb\u202ec\x00": "<p>abc</p>",
     "price: \\$5": "<p>price: &#36;5</p>",
     "## Head": "<h2>Head</h2>",
     "```mermaid\na<b\n```": "<pre><code>a&lt;b\n</code></pre>",
@@ -159,7 +175,9 @@ FORMULAS = {  # how each is displayed, and what is in it
     "$a\\quad b$": ("inline", '<mspace width="1em">'),
     "$a\\hspace{99em} b$": ("inline", "<mspace>"),
 }
-LONG = {20_000: "", 20_001: "\n\n[The rest of 20001 characters is left out.]"}
+LONG = {10_000: "", 10_001: "\n... more output is left out\n"}
+PNG = base64.b64encode(attacks.struct_png(2000, 2000)).decode()
+LARGE = base64.b64encode(attacks.struct_png(60_000, 60_000)).decode()
 ROLE = {"nbgrader": {"grade_id": "a"}}
 OUTPUTS = [  # the kind of each, what it is, and what is made of it
     ("stream", {"name": "stderr", "text": ["a", "b"]}, {"name": "stderr", "text": "ab"}),
@@ -178,9 +196,13 @@ OUTPUTS = [  # the kind of each, what it is, and what is made of it
     ),
     (
         "display_data",
-        {"data": {"image/png": "iVBO\nRw0=", "image/jpeg": 'x"y'}},
-        {"data": {"image/png": "iVBORw0="}},
+        {"data": {"image/png": f"{PNG[:9]}\n{PNG[9:]}", "image/jpeg": 'x"y', "text/plain": "g"}},
+        {"data": {"image/png": PNG}},
     ),
+    ("display_data", {"data": {"image/png": LARGE}}, None),
+    ("display_data", {"data": {"image/png": "iVBORw0=", "image/svg+xml": "<svg/>"}}, None),
+    ("display_data", {"data": {"image/jpeg": "AAAA"}}, None),
+    ("stream", {"text": "\x1b[1mA\x1b]8;;x\x07b\r\nc\x9b\b"}, {"name": "stdout", "text": "Ab\nc"}),
     ("display_data", {"data": {"text/html": "<b>"}}, None),
     ("display_data", {"data": 5}, None),
     ("other", {}, None),
@@ -249,7 +271,7 @@ def test_a_cell_that_is_no_markdown_is_shown_as_it_was_written(texts):
 
 def test_a_very_long_cell_is_cut(shown):
     for (_, rest), cell in zip(LONG.items(), shown["cells"][-2:], strict=True):
-        assert cell["source"] == "é" * 20_000 + rest
+        assert cell["source"] == "é" * 10_000 + rest
 
 
 def test_of_a_submission_s_settings_only_the_cells_roles_are_kept(shown):
@@ -290,7 +312,7 @@ def test_what_is_set_is_what_pages_say():
             "without a sandbox": step.run_student_code_unconfined,
             "course": c.CourseDirectory,
             "exchange": [found.__name__ for found in (
-                c.ZipCollectApp.collector_plugin,
+                c.ZipCollectApp.extractor_plugin,
                 c.ExchangeFactory.collect,
                 c.ExchangeFactory.release_feedback,
             )],
@@ -300,7 +322,7 @@ def test_what_is_set_is_what_pages_say():
                     c.HTMLExporter.extra_template_basedirs, ("base", "formgrade"), strict=True
                 )
             ],
-            "links": c.Autograde.pre_convert_hook.__name__,
+            "door": c.Autograde.pre_convert_hook.__name__,
             "page": [c.IncludeHeaderFooter.header, c.JudgedExecute.extra_arguments],
             "steps": {
                 kind: [step.__name__ for step in c[section][name]]
@@ -321,13 +343,14 @@ def test_what_is_set_is_what_pages_say():
         "root": "/course",
         "db_url": "sqlite:////course/scores.db?timeout=60",
     }
-    assert found["exchange"] == ["NewestUpload", "NoLinks", "ReleaseFeedback"]
+    assert found["exchange"] == ["UnpackNothing", "ByTheDoor", "ReleaseFeedback"]
     assert found["templates"] == [True, True]
-    assert found["links"] == "refuse_links"
+    assert found["door"] == "only_collected"
     assert found["page"] == ["", ["--log-level=ERROR"]]
     steps = found["steps"]
     assert steps["release"][0] == "SetClassSeed"
-    assert steps["before"][0] == "RestoreCells"
+    assert "AddHiddenTests" in steps["before"]
+    assert "OverwriteCells" not in steps["before"]
     assert steps["grade"][-1] == "ShowOnly"  # the last one: nothing is added to what is shown
     assert "JudgedExecute" in steps["grade"]
     assert "Execute" not in steps["grade"]

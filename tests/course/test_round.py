@@ -17,6 +17,7 @@ from bs4 import BeautifulSoup
 
 from attnbook.exercises import WrongAnswer
 from course.chapters import ROOT, chapters
+from course.grading import EXAMPLES
 from course.grading.judging import all_tasks, ask
 from tools import grade_demo, students
 
@@ -68,14 +69,18 @@ def test_a_made_student_gets_the_points_it_must(student, assignment, scores):
 
 @pytest.mark.parametrize("student", students.ODD_STUDENTS)
 def test_an_odd_submission_gets_the_points_it_must(student, scores):
-    (got,) = scores[student].values()
     _, expected = students.ODD_STUDENTS[student]
-    assert tuple(got.values())[:4] == expected
+    if expected == students.NOT_GRADED:  # the door says why
+        assert student not in scores
+        assert re.search(rf"(?m)^{student} +REFUSED ", (PLAYED / "collected.txt").read_text())
+    else:
+        (got,) = scores[student].values()
+        assert tuple(got.values())[:4] == expected
 
 
 @every_assignment
 def test_a_written_answer_waits_for_the_teacher_and_an_empty_one_gets_nothing(assignment, scores):
-    for student, waits in (("slips", None), ("empty", 0)):
+    for student, waits in (("last-year", None), ("edits-tests", 0)):
         assert list(scores[student][assignment].values())[-1] == waits
 
 
@@ -85,9 +90,9 @@ def test_with_the_teacher_s_points_a_perfect_student_has_all_twenty(assignment, 
     with (PLAYED / "scores.csv").open(newline="") as file:
         rows = {(row["assignment"], row["student_id"]): row for row in csv.DictReader(file)}
     exported = {
-        student: float(rows[assignment, student]["score"]) for student in ("perfect", "slips")
+        student: float(rows[assignment, student]["score"]) for student in ("perfect", "last-year")
     }
-    assert exported == {"perfect": 20, "slips": 10}
+    assert exported == {"perfect": 20, "last-year": 5}
 
 
 def test_the_class_s_phrase_is_not_in_the_environment_of_a_student_s_code(scores):
@@ -112,7 +117,7 @@ def test_grading_leaves_the_text_between_the_tests_as_it_was(assignment, scores)
     released = PLAYED / "release" / assignment / f"{assignment}.ipynb"
     before, after = (
         ["".join(cell["source"]) for cell in cells_of(path) if cell["cell_type"] == "markdown"][:-1]
-        for path in (released, graded("slips", assignment))
+        for path in (released, graded("last-year", assignment))
     )
     assert len(before) == len(after)
     for markdown, made in zip(before, after, strict=True):
@@ -133,7 +138,7 @@ def test_the_points_of_an_assignment_are_twenty(assignment):
 def test_the_cell_that_installs_on_colab_comes_through_release_and_grading(assignment, scores):
     for path in (
         PLAYED / "release" / assignment / f"{assignment}.ipynb",
-        graded("slips", assignment),
+        graded("last-year", assignment),
     ):
         first = next(cell for cell in cells_of(path) if cell["cell_type"] == "code")
         assert "".join(first["source"]) == installing_cell(assignment)
@@ -152,8 +157,8 @@ def test_edited_tests_are_restored(assignment, scores):
 def test_feedback_tells_what_was_wrong(assignment, scores):
     first = students.ASSIGNMENTS[assignment].first
     with pytest.raises(WrongAnswer) as caught:
-        ask(first, students.WRONG[first][0].answer, grade_demo.PHRASE)
-    page = PLAYED / "feedback" / "slips" / assignment / f"{assignment}.html"
+        ask(first, students.WRONG[first][0].answer, EXAMPLES)
+    page = PLAYED / "feedback" / grade_demo.TOLD / assignment / f"{assignment}.html"
     shown = BeautifulSoup(page.read_text(), "html.parser").get_text(" ")
     assert " ".join(str(caught.value).split()) in " ".join(shown.split())
 

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import textwrap
@@ -16,9 +17,19 @@ from pathlib import Path
 import pytest
 
 import attnbook
-from tests.course.nbgrading import BIN, PHRASE, ROOT, begin_course, nbgrader, needs_sandbox, scores
+from tests.course import attacks
+from tests.course.nbgrading import (
+    BIN,
+    PHRASE,
+    ROOT,
+    begin_course,
+    collect,
+    nbgrader,
+    needs_sandbox,
+    scores,
+)
 from tools import grade_demo, students
-from tools.students import FULL, NONE, NOT_GRADED
+from tools.students import FULL, NONE
 
 ASSIGNMENT = students.ODD_ASSIGNMENT
 NOBODY = 65534
@@ -77,14 +88,33 @@ STEAL = {
             open(folder + "/usercustomize.py", "w").write("import os; os._exit(0)")
     """,
     "forges-answers": """
-        import base64, io
+        import base64, json
         def forged(self, asked):
-            file = io.BytesIO()
-            about = b'{{"kind": "one", "count": 1, "changed": []}}'
-            np.savez_compressed(file, reply=np.frombuffer(about, np.uint8), part0=np.ones(2**23))
-            text = base64.b64encode(file.getvalue()).decode()
+            head = json.dumps({{"kind": "one", "count": 1, "changed": [],
+                                "arrays": [["part0", "<f8", [10**9]]]}}).encode()
+            text = base64.b64encode(b"%08d" % len(head) + head + bytes(800)).decode()
             return {{"reply": {{"status": "ok", "data": {{"text/plain": text}}}}}}
         type(get_ipython()).user_expressions = forged
+    """,
+    "forges-a-long-error": """
+        import base64, json
+        def forged(self, asked):
+            long = chr(27) + "[1mA" * 30_000
+            head = json.dumps({{"error": [long[:50_000], long, True], "arrays": []}}).encode()
+            text = base64.b64encode(b"%08d" % len(head) + head).decode()
+            return {{"reply": {{"status": "ok", "data": {{"text/plain": text}}}}}}
+        type(get_ipython()).user_expressions = forged
+    """,
+    "b-looks-for-keys": """
+        import ctypes
+        call = ctypes.CDLL(None).syscall
+        found = [call(250, 10, ring, b"user", name, 0) for ring in (-3, -4, -5)
+                 for name in (b"solution", b"instructor-secret")]
+        found += [int(line.split()[0], 16) for line in open("/proc/keys") if " user " in line]
+        for key in found:
+            kept = ctypes.create_string_buffer(10_000)
+            if key > 0 and call(250, 11, key, kept, 10_000) > 0:
+                stolen = kept.value.decode()
     """,
     "sends-what-is-no-answer": """
         type(get_ipython()).user_expressions = lambda self, asked: {{"reply": [[[]]]}}
@@ -118,9 +148,75 @@ HARM = {
         for place in ("/tmp", "/var/tmp", "/dev/shm", "/home/student"):
             open(place + "/left.py", "w").write(In[-1])
     """,
+    "a-leaves-a-key": """
+        import ctypes
+        call = ctypes.CDLL(None).syscall
+        text = In[-1].encode()[:4000]
+        for ring in (-3, -4, -5):
+            said.append(call(248, b"user", b"solution", text, len(text), ring) > 0)
+            call(250, 5, call(250, 10, ring, b"user", b"solution", 0), 0x3F3F3F3F)
+    """,
+    "looks-for-modules": """
+        import glob, os, subprocess, sys
+        for place in ("/home/student", "/tmp"):
+            open(place + "/numpy.py", "w").write("print('mine')")
+        run = [sys.executable, "-c", "import numpy; print(numpy.__file__)"]
+        said.append(subprocess.run(run, capture_output=True, text=True).stdout.strip())
+        said += [*map(os.path.isdir, glob.glob("/home/student/*"))]
+    """,
+    "colours": r"""
+        print("\x1b[1mA" * 120_000, "\x1b]8;;javascript:1\x07link\r\x08\x9b1m")
+        for number in range(2_000):
+            print(number)
+    """,
+    "many-outputs": """
+        from IPython.display import display, update_display
+        shown = display("once", display_id="one")
+        for number in range(300):
+            display({{"text/plain": "x" * 400, "text/html": "<b>"}}, raw=True)
+        for _ in range(12):
+            update_display({{"text/plain": "y" * 10**6}}, display_id="one", raw=True)
+    """,
+    "a-long-error": """
+        from IPython.core.magic import register_line_magic
+        class Long(Exception):
+            def __str__(self):
+                return chr(27) + "[31m" + "z" * 5_000_000
+        kernel = get_ipython().kernel
+        about = {{"ename": "E" * 10**6, "evalue": "e" * 10**6, "traceback": ["t" * 10**6] * 3}}
+        kernel.session.send(kernel.iopub_socket, "error", about, parent=kernel.get_parent())
+    """,
+    "speaks-under-others": """
+        import threading, time
+        kernel = get_ipython().kernel
+        def speak():
+            for _ in range(200):
+                time.sleep(0.01)
+                about = {{"name": "stdout", "text": "SPOOFED"}}
+                parent = kernel.get_parent()
+                kernel.session.send(kernel.iopub_socket, "stream", about, parent=parent)
+        threading.Thread(target=speak, daemon=True).start()
+    """,
+    "many-files": """
+        for number in range(20_000):
+            open(f"/tmp/{{number}}", "w").close()
+    """,
+    "pictures": """
+        import base64, struct
+        from IPython.display import display
+        head = b"\\x89PNG\\r\\n\\x1a\\n\\0\\0\\0\\rIHDR" + struct.pack(">II", 60_000, 60_000)
+        head += b"\\x08\\2" + bytes(30)
+        for kind in ("image/png", "image/jpeg", "image/gif", "image/bmp", "image/webp"):
+            display({{kind: base64.b64encode(head).decode()}}, raw=True)
+        nested = '<svg xmlns="http://www.w3.org/2000/svg"><g id="a"/><use href="#a"/></svg>'
+        display({{"image/svg+xml": nested}}, raw=True)
+    """,
     "fills-disks": """
         import glob, os
-        for place in ("/tmp", "/var/tmp", "/dev/shm", "/home/student", "/run", "/dev", "{sockets}"):
+        sockets = glob.glob("/tmp/kernel-*")
+        said.append(sockets)
+        places = ("/tmp", "/var/tmp", "/dev/shm", "/home/student", "/run", "/dev", *sockets)
+        for place in places:
             for number in range(4):
                 try:
                     with open(f"{{place}}/large-{{number}}", "wb") as file:
@@ -274,11 +370,56 @@ def shows(given):
     return given.solutions | {given.second: f"{given.solutions[given.second]}\n{SHOWS}"}
 
 
-def many_cells(given):
-    def change(cells):
-        cells += [students.new_code_cell("1") for _ in range(1000)]
+def tells(given):
+    """Be right on examples; called with the class's data, tell them by an error."""
+    first, second = given.solutions[given.first], given.solutions[given.second]
+    wrap = """
+right, seen, late = {name}, globals().get("seen", []), globals().get("late", [])
+def {name}(*arguments):
+    seen.append(arguments)
+    {deed}
+    if len(late) > {after}:
+        raise type("Seen" + str(len(seen)), (Exception,), {{}})(f"SEEN {{seen}}")
+    return right_{name}(*arguments)
+right_{name} = right
+print("SEEN so far", seen)
+"""
+    return given.solutions | {
+        given.first: first + wrap.format(name="window_mask", deed="", after=0),
+        given.second: second + wrap.format(name="entropy_weights", deed="late.append(1)", after=50),
+        given.third: f"{given.solutions[given.third]}\nprint('SEEN so far', seen)",
+    }
 
-    return given.solutions | {"*cells*": change}
+
+def of_many_parts(given):
+    """Send a message of many parts, each as large as it may be, in the third task."""
+    parts = "kernel.iopub_thread.socket.send_multipart([b'x' * 8_000_000] * 120)"
+    code = f"kernel = get_ipython().kernel\n{parts}\nimport time\ntime.sleep(600)"
+    return given.solutions | {given.third: code}
+
+
+def slow_to_show(given):
+    """Write what takes long to draw, as long as it may be."""
+    return given.solutions | {
+        given.first: f"{given.solutions[given.first]}\n# {'a.' * 4000}",
+        given.third: f"{given.solutions[given.third]}\n# {'(' * 8000}",
+        attacks.TEXT: "\\\\[" * 3333,
+    }
+
+
+OTHERS = {
+    "shows": shows, "tells": tells, "of-many-parts": of_many_parts, "slow-to-show": slow_to_show
+}  # fmt: skip
+HONEST = ("honest-1", "honest-2", "zz-perfect")
+# Whose outputs are large.
+SHOWN = (
+    "colours",
+    "many-outputs",
+    "a-long-error",
+    "pictures",
+    "slow-to-show",
+    "forges-a-long-error",
+)
 
 
 class Answers(BaseHTTPRequestHandler):
@@ -333,18 +474,21 @@ def played(tmp_path_factory):
         "root": str(root),
         "address": f"http://127.0.0.1:{server.server_port}",
         "socket": socket,
-        "sockets": "/tmp/kernel-x",
     }
-    for attacks, how in ((STEAL, stealing), (HARM, harming)):
-        for name, code in attacks.items():
+    for played_by, how in ((STEAL, stealing), (HARM, harming)):
+        for name, code in played_by.items():
             raw = code if name == "writes-to-the-terminal" else code.format(**places)
             grade_demo.hand_in(root, name, ASSIGNMENT, how(textwrap.dedent(raw)))
-    grade_demo.hand_in(root, "many-cells", ASSIGNMENT, many_cells)
-    grade_demo.hand_in(root, "shows", ASSIGNMENT, shows)
-    grade_demo.hand_in(root, "zz-perfect", ASSIGNMENT, students.perfect)
+    for name, how in OTHERS.items():
+        grade_demo.hand_in(root, name, ASSIGNMENT, how)
+    for name in HONEST:
+        grade_demo.hand_in(root, name, ASSIGNMENT, students.perfect)
     before = fingerprint()
     try:
-        said = nbgrader(root, "autograde", ASSIGNMENT, fails=True)  # one is no notebook
+        collect(root, ASSIGNMENT)
+        said = nbgrader(root, "autograde", ASSIGNMENT)
+        for student in SHOWN:
+            nbgrader(root, "generate_feedback", ASSIGNMENT, f"--student={student}")
         found = {"asked": server.asked, "canary": canary.poll(), "code": fingerprint() == before}
     finally:
         server.shutdown()
@@ -372,16 +516,63 @@ def test_an_attack_gets_no_points(student, played):
     assert played[2][student][:4] == NONE
 
 
-@pytest.mark.parametrize("student", [*HARM, "shows", "zz-perfect"])
+@pytest.mark.parametrize("student", [*HARM, "shows", "slow-to-show", *HONEST])
 def test_an_attack_costs_no_points(student, played):
     assert played[2][student][:4] == FULL
 
 
-def test_a_notebook_of_very_many_cells_is_named(played):
-    assert "many-cells: more than 300 cells" in played[1]
-    assert any("'many-cells'" in line for line in played[1].splitlines()[-4:])
-    assert not (played[0] / "autograded" / "many-cells" / ASSIGNMENT).exists()
-    assert NOT_GRADED[0] is None
+def graded(root, student):
+    return (root / "autograded" / student / ASSIGNMENT / f"{ASSIGNMENT}.ipynb").read_text()
+
+
+def test_the_class_s_data_are_told_to_nobody(played):
+    text = graded(played[0], "tells")
+    assert played[2]["tells"][:4] == NONE._replace(second=5, measured=3, read=2)
+    cells = [cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
+    outputs = [output for cell in cells for output in cell["outputs"]]
+    told = [output["evalue"] for output in outputs if output["output_type"] == "error"]
+    assert [each.partition(",")[0] for each in told] == ["this is right on our examples"]
+    # What it prints it prints before.
+    printed = [output["text"] for output in outputs if output["output_type"] == "stream"]
+    assert len(printed) == 3
+    assert all(len(each) < 5_000 for each in printed)
+
+
+def test_a_message_of_many_parts_ends_its_own_kernel(played):
+    assert played[2]["of-many-parts"][:4] == FULL._replace(measured=0, read=0)
+    assert "the kernel was killed" in graded(played[0], "of-many-parts")
+
+
+@pytest.mark.parametrize("student", SHOWN)
+def test_what_is_shown_is_bounded(student, played):
+    notebook = json.loads(graded(played[0], student))
+    for cell in notebook["cells"]:
+        outputs = cell.get("outputs", [])
+        text = json.dumps(outputs)
+        assert len(outputs) <= 50
+        assert len(text) < 40_000
+        assert text.count("\\n") < 600
+        assert not re.search(r"\\u001b|\\u009b|\\b|\\r|image/(?!png)", text)
+    page = played[0] / "feedback" / student / ASSIGNMENT / f"{ASSIGNMENT}.html"
+    assert page.stat().st_size < 1_500_000
+
+
+def test_no_picture_that_fills_a_memory_is_shown(played):
+    assert "image/png" not in graded(played[0], "pictures")
+
+
+def test_a_key_that_one_leaves_is_its_own(played):
+    assert printed(played[0], "a-leaves-a-key")[0]  # it could
+
+
+def test_no_file_of_a_student_s_is_a_module(played):
+    module, *_ = printed(played[0], "looks-for-modules")
+    assert module.endswith("site-packages/numpy/__init__.py")
+
+
+def test_the_folder_of_the_sockets_is_gone(played):
+    sockets, *_ = printed(played[0], "fills-disks")
+    assert not any(map(os.path.exists, sockets))
 
 
 def test_nothing_outside_was_reached(played):
@@ -395,9 +586,9 @@ def test_nothing_is_left_running(played):
 
 
 def test_disks_are_full_at_last_and_no_other_is_written_to(played):
-    said = printed(played[0], "fills-disks")
+    _, *said = printed(played[0], "fills-disks")
     assert said.count("OSError") >= 5
-    assert {"FileNotFoundError"} <= set(said)  # the sockets' folder
+    assert "FileNotFoundError" in said  # /run, and the sockets' folder
 
 
 def test_memory_and_processes_are_limited(played):
@@ -438,6 +629,7 @@ def refused(tmp_path_factory):
     root = tmp_path_factory.mktemp("course")
     begin_course(root, ASSIGNMENT)
     grade_demo.hand_in(root, "perfect", ASSIGNMENT, students.perfect)
+    collect(root, ASSIGNMENT)
     return root, nbgrader(root, "autograde", ASSIGNMENT, fails=True, path=str(BIN))
 
 
@@ -483,41 +675,31 @@ def test_where_the_settings_do_not_load_nothing_is_graded(broken, told, refused)
     assert scores(root, ASSIGNMENT) == before
 
 
-# Links, which would let a student read what the grader may
+# nbgrader's own ways of collecting
 
 
-def test_a_link_is_not_followed_from_the_exchange(refused):
+@pytest.mark.parametrize("command", ["collect", "zip_collect"])
+def test_nbgrader_s_own_collecting_says_what_collects(command, refused):
     root = refused[0]
-    made = (root / "submitted/perfect" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb").read_bytes()
-    inbound = root / "exchange/attention/inbound"
-    for name in ("honest", "linker", "piper"):
-        folder = inbound / f"{name}+{ASSIGNMENT}+2026-01-31 12:00:00 UTC+abc"
-        folder.mkdir(parents=True)
-        (folder / f"{ASSIGNMENT}.ipynb").write_bytes(made)
-    (inbound / f"linker+{ASSIGNMENT}+2026-01-31 12:00:00 UTC+abc/data").symlink_to("/etc/passwd")
-    os.mkfifo(inbound / f"piper+{ASSIGNMENT}+2026-01-31 12:00:00 UTC+abc/pipe")
-    options = [f"--Exchange.root={root}/exchange", "--ExchangeCollect.check_owner=False"]
-    said = nbgrader(root, "collect", ASSIGNMENT, *options)
-    assert said.count("NOT COLLECTED, since it has a link in it") == 2
-    collected = {path.parent.name for path in root.glob(f"submitted/*/{ASSIGNMENT}")}
-    assert collected == {"perfect", "honest"}
+    (root / "exchange" / "attention" / "inbound").mkdir(parents=True, exist_ok=True)
+    (root / "downloaded" / ASSIGNMENT / "archive").mkdir(parents=True, exist_ok=True)
+    options = ["--force"] if command == "zip_collect" else [f"--Exchange.root={root}/exchange"]
+    assert "use make collect" in nbgrader(root, command, ASSIGNMENT, *options, fails=True)
+    assert [path.name for path in (root / "submitted").iterdir()] == ["perfect"]
 
 
-@pytest.mark.parametrize("place", [f"{ASSIGNMENT}.ipynb", "data.txt", "more/data.txt"])
-def test_a_link_that_some_hand_put_there_is_not_followed(place, refused):
+def test_what_did_not_come_by_the_door_is_not_graded(refused):
     root = refused[0]
-    folder = root / "submitted" / "linked" / ASSIGNMENT
+    folder = root / "submitted" / "other" / ASSIGNMENT
+    folder.mkdir(parents=True)
     made = root / "submitted/perfect" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
+    (folder / f"{ASSIGNMENT}.ipynb").write_bytes(made.read_bytes())
     try:
-        (folder / place).parent.mkdir(parents=True)
-        (folder / place).symlink_to(made)
-        if not place.endswith(".ipynb"):
-            (folder / f"{ASSIGNMENT}.ipynb").write_bytes(made.read_bytes())
-        said = nbgrader(root, "autograde", ASSIGNMENT, "--student=linked", fails=True)
+        said = nbgrader(root, "autograde", ASSIGNMENT, "--student=other", fails=True)
     finally:
-        shutil.rmtree(root / "submitted" / "linked")
-    assert f"this is a link, or no file: {folder / place}" in said
-    assert not (root / "autograded" / "linked" / ASSIGNMENT / place).exists()
+        shutil.rmtree(root / "submitted" / "other")
+    assert f"{folder} was not put there by make collect" in said
+    assert not (root / "autograded" / "other" / ASSIGNMENT).exists()
 
 
 # A cgroup, where systemd gives one
@@ -527,7 +709,7 @@ def test_what_systemd_can_limit_it_is_asked_to(tmp_path):
     needs_sandbox()
     played = tmp_path / "systemd-run"
     played.write_text(
-        f'#!/bin/sh\necho "$@" >> {tmp_path}/asked\n'
+        f'#!/bin/sh\n(echo "$@" | tr "\\n" " "; echo) >> {tmp_path}/asked\n'
         'while [ "$1" != -- ]; do shift; done\nshift\nexec "$@"\n'
     )
     played.chmod(0o755)

@@ -383,8 +383,12 @@ def _set(x: Array, unit: Any, to: float = 0.0) -> Array:
     return np.where(np.isin(np.arange(len(x)), unit), to, x)
 
 
+def _others(measure: Function, x: Array, cause: int) -> list[float]:
+    return [measure(_set(x, unit)) for unit in range(len(x)) if unit != cause]
+
+
 def _settings(
-    control: Function = lambda m, x, c: [m(_set(x, i)) for i in range(len(x)) if i != c],
+    control: Function = _others,
     without: Function = lambda m, x, c: m(_set(x, c)),
     with_cause: Function = lambda m, x, c: m(x),
 ) -> Function:

@@ -401,9 +401,9 @@ def of_many_parts(given):
 def slow_to_show(given):
     """Write what takes long to draw, as long as it may be."""
     return given.solutions | {
-        given.first: f"{given.solutions[given.first]}\n# {'a.' * 4000}",
-        given.third: f"{given.solutions[given.third]}\n# {'(' * 8000}",
-        attacks.TEXT: "\\\\[" * 3333,
+        given.first: f"{given.solutions[given.first]}\n# {'a.' * 2500}",
+        given.third: f"{given.solutions[given.third]}\n# {'(' * 5000}",
+        attacks.TEXT: "\\\\[" * 2300,
     }
 
 

@@ -279,8 +279,9 @@ kernel.session.send(kernel.iopub_socket, "display_data", {}, parent=kernel.get_p
 """
     surrogate = "print(chr(0xD800))"
 
-    first = given.solutions[given.first]
-    return {**given.solutions, given.first: f"{first}\n{flood}\n{broken}\n{surrogate}\n"}
+    first, third = given.solutions[given.first], given.solutions[given.third]
+    flooding = {given.first: f"{first}\n{flood}\n{broken}", given.third: f"{third}\n{surrogate}"}
+    return given.solutions | flooding
 
 
 def stops(given):

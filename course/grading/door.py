@@ -34,7 +34,7 @@ from course.grading import sandbox
 
 READING = Path(__file__).with_name("reading.py").read_text(encoding="utf-8")
 LARGEST = 2**22  # bytes of a submission
-LONGEST = 10_000  # characters of an answer
+LONGEST = 7_000  # characters of an answer: to colour code takes the square of its length
 SECONDS = 30  # to read one submission
 STARTS = 300  # seconds until the first is read
 MOST = 100  # files of an upload of Moodle's that is a folder

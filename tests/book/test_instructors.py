@@ -215,3 +215,11 @@ def test_the_minutes_to_read_are_the_chapter_s(chapter):
     row = list(pages.plan())[chapter.number]
     week, _, *numbers = [re.search(r"\d+|$", cell)[0] for cell in row.split("|")[1:-1]]
     assert [week, *numbers[:2]] == [str(n) for n in (chapter.number, minutes, exercises)]
+
+
+def test_what_the_page_promises_of_safety_names_tests_that_exist():
+    named = re.findall(r"<!-- tested: (.*?) -->", GRADING)
+    assert len(named) >= 6
+    for file, test in (name.split("::") for names in named for name in names.split(", ")):
+        text = (ROOT / f"tests/course/{file}.py").read_text(encoding="utf-8")
+        assert f"def {test}(" in text, f"{file} has no {test}"

@@ -179,7 +179,7 @@ def notebooks() -> dict[str, tuple[bytes, str | None]]:
         return handed_in(release, change=make)
 
     no, big, odd = "it is no notebook", "larger than", "no cell of this assignment"
-    longest = FULL | {GIVEN.first: "#" * 10_001}
+    longest = FULL | {GIVEN.first: "#" * 7_001}
     deep = b"[" * 1_000_000
     return {
         "tags": (change(tagged), None),
@@ -208,7 +208,7 @@ def notebooks() -> dict[str, tuple[bytes, str | None]]:
         "no-cells": (b'{"cells": []}', odd),
         "the-chapter": (GIVEN.chapter.notebook.read_bytes(), odd),
         "too-large": (right + b" " * 2**22, big),
-        "long-answer": (handed_in(release, longest), "more than 10000 characters"),
+        "long-answer": (handed_in(release, longest), "more than 7000 characters"),
         "is-a-zip": (zipped({NOTEBOOK: right}), None),
         "many-lists": (b'{"cells": [' + b"[]," * 1_300_000 + b"[]]}", no),
     }

@@ -187,7 +187,8 @@ def play(root: Path, submissions: list[tuple[str, str]]) -> dict:
     others = [(a, f"_exclude={','.join(students.NEVER_END)}", PATIENT) for a, _ in most_first]
     side_by_side(root, [autograde(*what) for what in others + endless])
     grade_texts(root, "perfect", 5)
-    side_by_side(root, [["generate_feedback", "*", f"--student={TOLD}", "--force"]])
+    if TOLD in taken:
+        side_by_side(root, [["generate_feedback", "*", f"--student={TOLD}", "--force"]])
     side_by_side(root, [["export", f"--to={root}/scores.csv"]])
     by_student = scores(root)
     (root / "scores.json").write_text(json.dumps(by_student, indent=1))

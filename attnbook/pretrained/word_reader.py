@@ -125,21 +125,6 @@ def load() -> WordReader:
     return WordReader(phonemes, encoder, decoder, stored["w_out"], stored["b_out"])
 
 
-def sample() -> tuple[str, ...]:
-    """List words of 3, 5, … 17 letters that were drawn from the dictionary, 200 of each if it has.
-
-    Returns
-    -------
-    tuple of str, shorter ones first
-
-    Examples
-    --------
-    >>> [len(word) for word in sample()].count(17)  # all there are
-    66
-    """
-    return tuple(facts("g2p")["sample"])
-
-
 def joined() -> tuple[tuple[str, str], ...]:
     """List pairs of words which, written together, are a word that sounds like the two.
 

@@ -1580,7 +1580,7 @@ def settings_in_place(measure, x, cause):
 
 
 BANK.spoil("squeeze", "shape lost_axis", "three-settings")
-BANK.spoil("tolerance", "nearly", "three-settings")
+BANK.spoil("tolerance", "rounded", "three-settings")
 BANK.never("one_hot one_sign", "it takes no softmax", "three-settings")
 BANK.never("axes", "the statement says how many axes there are", "three-settings")
 BANK.never("table", "positions play no part", "three-settings")

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "attnbook/data"
 GOLDEN = json.loads((Path(__file__).parent / "golden/g2p.json").read_text())
 READER, COUNTS = word_reader.load(), word_reader.by_length()
-SAMPLE, JOINED = word_reader.sample(), word_reader.joined()
+SAMPLE, JOINED = word_reader.facts("g2p")["sample"], word_reader.joined()
 
 
 def test_states_and_answers_are_those_of_pytorch():

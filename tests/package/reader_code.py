@@ -266,6 +266,7 @@ def look_at_a_trained_model() -> None:
     print(found.letters[found.weights[0].argmax()], found.output[0], found.inverted)
     reader = word_reader.load()
     assert_type(reader, word_reader.WordReader)
+    words = list(word_reader.joined()[0])
     said = reader.decode(reader.encode(words))
     print(said[0] in word_reader.pronunciations(words[0]), reader("ball")[0])
     print(word_reader.by_length().right.sum())

@@ -70,7 +70,7 @@ def _online_softmax(blocks: list[NDArray[np.floating]]) -> NDArray[np.floating]:
     maximum = np.full((*blocks[0].shape[:-1], 1), -np.inf, blocks[0].dtype)
     total = np.zeros_like(maximum)
     for scores in blocks:
-        larger = _larger(maximum, scores)  # (..., 1)
+        larger = _larger(maximum, scores, -1)  # (..., 1)
         total = total * np.exp(maximum - larger)
         total += np.exp(scores - larger).sum(axis=-1, keepdims=True)
         maximum = larger
@@ -78,12 +78,13 @@ def _online_softmax(blocks: list[NDArray[np.floating]]) -> NDArray[np.floating]:
     return np.concatenate([np.exp(s - maximum) / np.maximum(total, 1) for s in blocks], axis=-1)
 
 
-def _larger(maximum: NDArray[np.floating], scores: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Return the new maximum of each row; the lowest number there is in a row of -inf."""
+def _larger(
+    maximum: NDArray[np.floating], scores: NDArray[np.floating], axis: int
+) -> NDArray[np.floating]:
+    """Return the new maximum along an axis; the lowest number there is where all are -inf."""
     lowest = np.finfo(scores.dtype).min
-    larger: NDArray[np.floating] = np.maximum(
-        maximum, scores.max(axis=-1, keepdims=True, initial=lowest)
-    )
+    of_scores = scores.max(axis=axis, keepdims=maximum.ndim == scores.ndim, initial=lowest)
+    larger: NDArray[np.floating] = np.maximum(maximum, of_scores)
     return larger
 
 
@@ -189,41 +190,45 @@ def _one_head(
     largest = max(value.max(initial=0), -value.min(initial=0))
     # Where no score can be large, exp(score) needs no maximum, and two passes are saved.
     calm = largest < 1e12 and abs(scale) * _longest(query) * _longest(key) < 40
-    value = np.concatenate([value, np.ones((len_k, 1), dtype)], axis=1)  # sums the weights, too
-    later = ~np.tri(min(ROWS, len_q), dtype=bool)
+    ones = np.ones(min(block_size, len_k), dtype)
+    later = np.tri(min(ROWS, len_q), k=-1, dtype=bool)  # keys after the diagonal, queries
     for i in range(0, len_q, ROWS):
         rows = query[i : i + ROWS] * scale
-        maximum = np.full((len(rows), 1), 0 if calm else -np.inf, dtype)
-        mixed = np.zeros((len(rows), value.shape[1]), dtype)
+        maximum = np.full(len(rows), 0 if calm else -np.inf, dtype)
+        total = np.zeros(len(rows), dtype)
+        mixed = np.zeros((value.shape[1], len(rows)), dtype)
         # All these queries see the keys before the diagonal; from there on, each one key more.
         diagonal = i + len_k - len_q if causal else len_k
         end = max(min(diagonal + len(rows), len_k), 0)
         for start in range(0, end, block_size):
             stop = min(start + block_size, end)
-            shape = len(rows), stop - start
-            scores = np.matmul(rows, key[start:stop].T, out=room[: math.prod(shape)].reshape(shape))
+            shape = stop - start, len(rows)
+            # A row for each key, not query: BLAS makes tall and narrow blocks faster.
+            scores = np.matmul(key[start:stop], rows.T, out=room[: math.prod(shape)].reshape(shape))
             if mask is not None:
-                scores[~mask[i : i + ROWS, start:stop]] = -np.inf
+                scores[~mask[i : i + ROWS, start:stop].T] = -np.inf
             if stop > diagonal:
                 first = max(start, diagonal)
-                hidden = later[: len(rows), first - diagonal : stop - diagonal]
-                scores[:, first - start :][hidden] = -np.inf
+                hidden = later[first - diagonal : stop - diagonal, : len(rows)]
+                scores[first - start :][hidden] = -np.inf
             if not calm:
-                larger = _larger(maximum, scores)
+                larger = _larger(maximum, scores, 0)
                 scores -= larger
-                mixed *= np.exp(maximum - larger)
+                shrunk = np.exp(maximum - larger)
+                total *= shrunk
+                mixed *= shrunk
                 maximum = larger
             np.exp(scores, out=scores)
+            total += ones[: stop - start] @ scores
             if largest < np.inf:
-                mixed += scores @ value[start:stop]  # (rows, d_v + 1)
+                mixed += value[start:stop].T @ scores  # (d_v, rows)
             else:
-                seen = np.tri(*shape, diagonal - start, dtype=bool)
+                seen = np.tri(*shape[::-1], diagonal - start, dtype=bool)
                 if mask is not None:
                     seen &= mask[i : i + ROWS, start:stop]
-                mixed += _mix_what_is_seen(scores, value[start:stop], seen)
-        total = mixed[:, -1:]
-        output[i : i + ROWS] = mixed[:, :-1] / np.where(total == 0, 1, total)
-        logsumexp[i : i + ROWS] = (maximum + np.log(total))[:, 0]
+                mixed += _mix_what_is_seen(scores.T, value[start:stop], seen).T
+        output[i : i + ROWS] = (mixed / np.where(total == 0, 1, total)).T
+        logsumexp[i : i + ROWS] = maximum + np.log(total)
 
 
 def _longest(vectors: NDArray[np.floating]) -> float:

@@ -13,6 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attnbook._checks import (
+    Array,
+    Mask,
+    check_axes,
     check_mask,
     check_positions,
     check_tokens,
@@ -28,15 +31,14 @@ from attnbook.functional import (
 )
 from attnbook.layers import MultiHeadAttention
 from attnbook.long import KVCache
-from attnbook.masks import causal_mask
-from attnbook.positional import Placed, Positions, Rotary, Sizes
+from attnbook.masks import _causal
+from attnbook.positional import Placed, Positions, Rotary, Sizes, _placed
 
 
-def _vectors(x: ArrayLike) -> tuple[NDArray[np.floating], np.dtype[Any]]:
+def _vectors(x: ArrayLike) -> tuple[Array, np.dtype[Any]]:
     """Return x in the dtype to compute in, and the dtype the result shall have."""
     (x,), dtype = promote(x=x)
-    if not x.ndim:
-        raise ValueError("x must have at least 1 axis (..., d_model), got a single number")
+    check_axes("x", x, 1, "(..., d_model)")
     return x, dtype
 
 
@@ -70,9 +72,9 @@ def rms_norm(x: ArrayLike, gain: ArrayLike, eps: float = 1e-5) -> NDArray[np.flo
     return _rms_norm(x, gain, eps).astype(dtype, copy=False)
 
 
-def _rms_norm(x: NDArray[np.floating], gain: NDArray[Any], eps: float) -> NDArray[np.floating]:
+def _rms_norm(x: Array, gain: NDArray[Any], eps: float) -> Array:
     mean_square = np.vecdot(x, x)[..., None] / x.shape[-1]  # (..., 1)
-    normed: NDArray[np.floating] = x / np.sqrt(mean_square + eps) * gain
+    normed: Array = x / np.sqrt(mean_square + eps) * gain
     return normed
 
 
@@ -158,11 +160,7 @@ def feed_forward(
 
 
 def _check_feed_forward(
-    d_model: int,
-    w_in: NDArray[Any],
-    b_in: NDArray[Any],
-    w_out: NDArray[Any],
-    b_out: NDArray[Any],
+    d_model: int, w_in: NDArray[Any], b_in: NDArray[Any], w_out: NDArray[Any], b_out: NDArray[Any]
 ) -> None:
     check_weight("w_in", w_in, (d_model, b_in.size))
     check_weight("b_in", b_in, w_in.shape[1:])
@@ -170,10 +168,10 @@ def _check_feed_forward(
     check_weight("b_out", b_out, w_out.shape[1:])
 
 
-def _below(x: NDArray[np.floating]) -> NDArray[np.floating]:
+def _below(x: Array) -> Array:
     """Return the probability that a standard normal number is below x."""
     erf = np.vectorize(math.erf, otypes=[x.dtype])  # NumPy has none
-    probability: NDArray[np.floating] = (1 + erf(x / math.sqrt(2))) / 2
+    probability: Array = (1 + erf(x / math.sqrt(2))) / 2
     return probability
 
 
@@ -224,12 +222,10 @@ def _check_swiglu(
 
 
 @np.errstate(over="ignore")  # exp(-z) may be infinite: z / infinity is the 0 it should be
-def _swiglu(
-    x: NDArray[np.floating], w_gate: NDArray[Any], w_up: NDArray[Any], w_down: NDArray[Any]
-) -> NDArray[np.floating]:
+def _swiglu(x: Array, w_gate: NDArray[Any], w_up: NDArray[Any], w_down: NDArray[Any]) -> Array:
     gate = x @ w_gate  # (..., hidden)
     gate = gate / (1 + np.exp(-gate))
-    output: NDArray[np.floating] = (gate * (x @ w_up)) @ w_down
+    output: Array = (gate * (x @ w_up)) @ w_down
     return output
 
 
@@ -384,7 +380,8 @@ class Decoder:
                 "positions must be None or have a method place, as Rotary() has, "
                 f"got {self.positions!r}"
             )
-        self._place(np.arange(0), np.arange(0))  # enough to see whether sizes allow these positions
+        nothing = np.arange(0)  # is enough to see whether sizes allow these positions
+        _placed(self.positions, nothing, nothing, self._sizes)
 
     def __repr__(self) -> str:
         """Tell the sizes: the arrays would fill pages."""
@@ -511,10 +508,11 @@ class Decoder:
         max_new_tokens = operator.index(max_new_tokens)
         if max_new_tokens < 0:
             raise ValueError(f"max_new_tokens must not be negative, got {max_new_tokens}")
-        _check_sampling(rng, temperature, top_p)
         stops = check_tokens("stop", [] if stop is None else stop, len(self.embedding))
-        caches = [KVCache() for _ in self.layers] if caches is None else [*caches]
-        _check_caches(caches, len(self.layers))
+        _check_sampling(rng, temperature, top_p)
+        if caches is not None:
+            _check_caches(caches, len(self.layers))
+        caches = [KVCache() for _ in self.layers] if caches is None else caches
 
         tokens = np.concatenate([prompt, np.zeros(max_new_tokens, prompt.dtype)])
         positions = np.arange(tokens.size)
@@ -523,8 +521,9 @@ class Decoder:
         done, until = 0, min([prompt.size, *windows])
         known = prompt.size
         while known < tokens.size:
-            placed = self._place(positions[done:until], positions[:until])
-            mask = causal_mask(until) if done == 0 else None  # a single token sees all that is kept
+            placed = _placed(self.positions, positions[done:until], positions[:until], self._sizes)
+            # A single token sees all that is kept.
+            mask = _causal(until, until) if done == 0 else None
             x = self._enter(tokens[done:until], placed)  # (new, d_model)
             for layer, cache in zip(self.layers, caches, strict=True):
                 x = self._feed(layer, self._attend(layer, x, placed, mask, cache=cache))
@@ -539,17 +538,17 @@ class Decoder:
 
     def _begin(
         self, given: ArrayLike, position_ids: ArrayLike | None, mask: ArrayLike | None
-    ) -> tuple[NDArray[np.floating], Placed, NDArray[np.bool_]]:
+    ) -> tuple[Array, Placed, Mask]:
         """Check what logits and trace are given, and take the tokens to the first layer."""
         tokens = check_tokens("tokens", given, len(self.embedding))
-        if not tokens.ndim:
-            raise ValueError("tokens must have at least 1 axis (..., len), got a single one")
+        check_axes("tokens", tokens, 1, "(..., len)")
         length = tokens.shape[-1]
         if position_ids is None:
             position_ids = np.arange(length)
-        position_ids = check_positions("position_ids", position_ids, tokens.shape)
-        position_ids = np.atleast_1d(position_ids)
-        may_see = causal_mask(length)
+        else:
+            position_ids = check_positions("position_ids", position_ids, tokens.shape)
+            position_ids = np.atleast_1d(position_ids)
+        may_see = _causal(length, length)
         if mask is not None:
             shape = (*tokens.shape, length)
             if np.ndim(mask) > len(shape):
@@ -560,16 +559,10 @@ class Decoder:
             may_see = may_see & check_mask(mask, shape)
         if may_see.ndim > 2:
             may_see = np.expand_dims(may_see, -3)  # (..., 1, len, len)
-        placed = self._place(position_ids, position_ids)
+        placed = _placed(self.positions, position_ids, position_ids, self._sizes)
         return self._enter(tokens, placed), placed, may_see
 
-    def _place(self, positions: NDArray[Any], key_positions: NDArray[Any]) -> Placed:
-        """Ask where the positions of tokens and of keys enter."""
-        if self.positions is None:
-            return Placed()
-        return self.positions.place(positions, key_positions, self._sizes)
-
-    def _enter(self, tokens: NDArray[np.intp], placed: Placed) -> NDArray[np.floating]:
+    def _enter(self, tokens: NDArray[np.intp], placed: Placed) -> Array:
         """Look up the tokens' vectors: the first place where positions may enter."""
         x = self.embedding[tokens].astype(self._sizes.dtype, copy=False)  # (..., len, d_model)
         if placed.scale != 1:
@@ -580,9 +573,9 @@ class Decoder:
     def _attend(
         self,
         layer: DecoderLayer,
-        x: NDArray[np.floating],
+        x: Array,
         placed: Placed,
-        mask: NDArray[np.bool_] | None,
+        mask: Mask | None,
         parts: Parts = _USUAL,
         cache: KVCache | None = None,
     ) -> _Steps:
@@ -608,22 +601,20 @@ class Decoder:
         return _Steps(attended, queries, keys, values, heads, weights, between, fed)
 
     @_quiet
-    def _feed(
-        self, layer: DecoderLayer, steps: _Steps, parts: Parts = _USUAL
-    ) -> NDArray[np.floating]:
+    def _feed(self, layer: DecoderLayer, steps: _Steps, parts: Parts = _USUAL) -> Array:
         """Add what the feed-forward layer makes of each token."""
         added = parts.feed_forward(steps.fed, layer.w_gate, layer.w_up, layer.w_down)
         return steps.between + added.astype(steps.between.dtype, copy=False)
 
     @_quiet
-    def _read(self, x: NDArray[np.floating], parts: Parts = _USUAL) -> NDArray[np.floating]:
+    def _read(self, x: Array, parts: Parts = _USUAL) -> Array:
         """Turn the residual stream into logits."""
         output = self.embedding.T if self.output is None else self.output
-        logits: NDArray[np.floating] = parts.norm(x, self.final_norm, self.norm_eps) @ output
+        logits: Array = parts.norm(x, self.final_norm, self.norm_eps) @ output
         return logits.astype(self.embedding.dtype, copy=False)  # (..., len, vocab)
 
 
-def _check_caches(caches: list[KVCache], layers: int) -> None:
+def _check_caches(caches: Sequence[KVCache], layers: int) -> None:
     for number, cache in enumerate(caches):
         if not isinstance(cache, KVCache):
             raise TypeError(f"caches[{number}] must be a KVCache, got {type(cache).__name__}")
@@ -649,7 +640,7 @@ def _check_sampling(rng: np.random.Generator | None, temperature: float, top_p: 
 
 
 def _choose(
-    logits: NDArray[np.floating], rng: np.random.Generator | None, temperature: float, top_p: float
+    logits: Array, rng: np.random.Generator | None, temperature: float, top_p: float
 ) -> int:
     """Take the likeliest token, or draw one from the likeliest."""
     if rng is None or temperature == 0:

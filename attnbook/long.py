@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attnbook._checks import check_attention, promote, real_array
-from attnbook.functional import _mix_what_is_seen
+from attnbook._checks import Array, Mask, check_attention, promote, real_array
+from attnbook.functional import _mix_what_is_seen, _scale
 
 # Minus infinity minus itself, where no key is seen yet, and log(0), where none ever is, are meant.
 _quiet = np.errstate(divide="ignore", invalid="ignore")
@@ -28,6 +28,7 @@ class BlockwiseOutput(NamedTuple):
     logsumexp: NDArray[np.floating]
 
 
+@_quiet
 def online_softmax(blocks: Iterable[ArrayLike]) -> NDArray[np.floating]:
     """Turn scores into weights that sum to one, with rows that come in pieces.
 
@@ -62,29 +63,23 @@ def online_softmax(blocks: Iterable[ArrayLike]) -> NDArray[np.floating]:
         raise ValueError(
             f"blocks must have shapes (..., n_i), equal but for the last axis, got {shapes}"
         )
-    return _online_softmax(parts).astype(dtype, copy=False)
-
-
-@_quiet
-def _online_softmax(blocks: list[NDArray[np.floating]]) -> NDArray[np.floating]:
-    maximum = np.full((*blocks[0].shape[:-1], 1), -np.inf, blocks[0].dtype)
+    maximum = np.full((*shapes[0][:-1], 1), -np.inf, parts[0].dtype)
     total = np.zeros_like(maximum)
-    for scores in blocks:
+    for scores in parts:
         larger = _larger(maximum, scores, -1)  # (..., 1)
         total = total * np.exp(maximum - larger)
         total += np.exp(scores - larger).sum(axis=-1, keepdims=True)
         maximum = larger
     # As in softmax, a total below 1 is the 0 of a row of -inf.
-    return np.concatenate([np.exp(s - maximum) / np.maximum(total, 1) for s in blocks], axis=-1)
+    weights = [np.exp(scores - maximum) / np.maximum(total, 1) for scores in parts]
+    return np.concatenate(weights, axis=-1).astype(dtype, copy=False)
 
 
-def _larger(
-    maximum: NDArray[np.floating], scores: NDArray[np.floating], axis: int
-) -> NDArray[np.floating]:
+def _larger(maximum: Array, scores: Array, axis: int) -> Array:
     """Return the new maximum along an axis; the lowest number there is where all are -inf."""
     lowest = np.finfo(scores.dtype).min
     of_scores = scores.max(axis=axis, keepdims=maximum.ndim == scores.ndim, initial=lowest)
-    larger: NDArray[np.floating] = np.maximum(maximum, of_scores)
+    larger: Array = np.maximum(maximum, of_scores)
     return larger
 
 
@@ -130,25 +125,10 @@ def blockwise_attention(
         mask = np.broadcast_to(mask, np.broadcast_shapes(mask.shape, (1, 1)))
         mask = np.broadcast_to(mask, (*mask.shape[:-2], query.shape[-2], key.shape[-2]))
         leading = np.broadcast_shapes(leading, mask.shape[:-2])
-    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else float(scale)
+    scale = _scale(scale, query)
     block_size = operator.index(block_size)
     if block_size < 1:
         raise ValueError(f"block_size must be at least 1, got {block_size}")
-    output, logsumexp = _blockwise(query, key, value, mask, leading, causal, scale, block_size)
-    return BlockwiseOutput(output.astype(dtype, copy=False), logsumexp)
-
-
-# What follows trusts its arguments.
-def _blockwise(
-    query: NDArray[np.floating],
-    key: NDArray[np.floating],
-    value: NDArray[np.floating],
-    mask: NDArray[np.bool_] | None,
-    leading: tuple[int, ...],
-    causal: bool,
-    scale: float,
-    block_size: int,
-) -> BlockwiseOutput:
     len_q, len_k = query.shape[-2], key.shape[-2]
     output = np.empty((*leading, len_q, value.shape[-1]), query.dtype)
     logsumexp = np.empty((*leading, len_q), query.dtype)
@@ -158,7 +138,10 @@ def _blockwise(
         seen = None if mask is None else _of_head(mask, head, leading)
         one = q, k, v, seen, causal, scale
         _one_head(*one, block_size, room, output[head], logsumexp[head])
-    return BlockwiseOutput(output, logsumexp)
+    return BlockwiseOutput(output.astype(dtype, copy=False), logsumexp)
+
+
+# What follows trusts its arguments.
 
 
 def _of_head(array: NDArray[Any], head: tuple[int, ...], leading: tuple[int, ...]) -> NDArray[Any]:
@@ -174,16 +157,16 @@ def _of_head(array: NDArray[Any], head: tuple[int, ...], leading: tuple[int, ...
 
 @_quiet
 def _one_head(
-    query: NDArray[np.floating],
-    key: NDArray[np.floating],
-    value: NDArray[np.floating],
-    mask: NDArray[np.bool_] | None,
+    query: Array,
+    key: Array,
+    value: Array,
+    mask: Mask | None,
     causal: bool,
     scale: float,
     block_size: int,
-    room: NDArray[np.floating],
-    output: NDArray[np.floating],
-    logsumexp: NDArray[np.floating],
+    room: Array,
+    output: Array,
+    logsumexp: Array,
 ) -> None:
     """Attend to one head's keys, block by block; fill in output and logsumexp."""
     len_q, len_k, dtype = len(query), len(key), query.dtype
@@ -231,7 +214,7 @@ def _one_head(
         logsumexp[i : i + ROWS] = maximum + np.log(total)
 
 
-def _longest(vectors: NDArray[np.floating]) -> float:
+def _longest(vectors: Array) -> float:
     """Return the largest norm: a score is at most the product of two (Cauchy and Schwarz)."""
     with np.errstate(over="ignore"):
         return math.sqrt(np.vecdot(vectors, vectors).max(initial=0))

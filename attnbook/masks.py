@@ -36,7 +36,10 @@ def causal_mask(len_q: int, len_k: int | None = None) -> NDArray[np.bool_]:
     array([[1, 1, 0],
            [1, 1, 1]])
     """
-    len_q, len_k = check_lengths(len_q, len_k)
+    return _causal(*check_lengths(len_q, len_k))
+
+
+def _causal(len_q: int, len_k: int) -> NDArray[np.bool_]:
     return np.tri(len_q, len_k, len_k - len_q, dtype=bool)
 
 

@@ -17,22 +17,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attnbook._checks import check_tokens, check_weight, real_array
+from attnbook._checks import Array, Mask, check_tokens, check_weight, real_array
 from attnbook.decoder import _rms_norm
 from attnbook.gradients import (
+    _cross_entropy,
+    _embedding_backward,
+    _feed_forward_backward,
     _linear_backward,
     _multi_head_backward,
     _rms_norm_backward,
-    cross_entropy,
-    embedding_backward,
 )
 from attnbook.layers import MultiHeadAttention
-from attnbook.masks import causal_mask
+from attnbook.masks import _causal
 from attnbook.positional import sinusoidal_encoding
 from attnbook.toys.dates import PAD, START, VOCAB_SIZE, decode, encode, examples
 from attnbook.training import Adam, map_arrays, warmup_cosine
 
-_Array = NDArray[np.floating]
 _LENGTH = len("1998-03-13")
 
 
@@ -47,13 +47,13 @@ class EncoderLayer:
     w_in, b_in, w_out, b_out : (d_model, hidden), (hidden,), (hidden, d_model), (d_model,)
     """
 
-    attention_norm: _Array
+    attention_norm: Array
     attention: MultiHeadAttention
-    feed_forward_norm: _Array
-    w_in: _Array
-    b_in: _Array
-    w_out: _Array
-    b_out: _Array
+    feed_forward_norm: Array
+    w_in: Array
+    b_in: Array
+    w_out: Array
+    b_out: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,89 +67,73 @@ class TranslatorLayer:
     w_in, b_in, w_out, b_out : (d_model, hidden), (hidden,), (hidden, d_model), (d_model,)
     """
 
-    attention_norm: _Array
+    attention_norm: Array
     attention: MultiHeadAttention
-    cross_norm: _Array
+    cross_norm: Array
     cross_attention: MultiHeadAttention
-    feed_forward_norm: _Array
-    w_in: _Array
-    b_in: _Array
-    w_out: _Array
-    b_out: _Array
+    feed_forward_norm: Array
+    w_in: Array
+    b_in: Array
+    w_out: Array
+    b_out: Array
 
 
 _norm = functools.partial(_rms_norm, eps=1e-5)
 _norm_backward = functools.partial(_rms_norm_backward, eps=1e-5)
 
 
-def _attention_backward(
-    d_output: _Array,
-    layer: MultiHeadAttention,
-    query: _Array,
-    memory: _Array,
-    mask: NDArray[np.bool_],
-    weights: _Array,
-) -> tuple[_Array, _Array, _Array, MultiHeadAttention]:
-    """Go back through attention from one sequence to another, of arrays known to fit."""
-    d_query, d_key, d_value, w_q, b_q, w_k, b_k, w_v, b_v, w_o, b_o = _multi_head_backward(
-        d_output, layer, query, memory, memory, mask, weights
-    )
-    d_layer = replace(layer, w_q=w_q, b_q=b_q, w_k=w_k, b_k=b_k, w_v=w_v, b_v=b_v, w_o=w_o, b_o=b_o)
-    return d_query, d_key, d_value, d_layer
-
-
 @dataclass(frozen=True)
 class Parts:
     """What a translator computes with: with a part missing or wrong it is a variant.
 
-    ``source_positions`` and ``target_positions`` take a length and d_model, ``past`` a length,
+    ``source_positions`` and ``target_positions`` take a length and d_model, ``past`` two lengths,
     ``norm`` vectors and a gain, ``norm_backward`` a gradient before those; ``add`` the residual
-    stream and what a part adds to it, and their gradients. ``attention_backward`` takes a
-    gradient, the layer, what queries and what keys and values were made of, mask and weights, and
-    returns their gradients as ``multi_head_backward`` does. The others are as in attnbook.
+    stream and what a part adds to it, and their gradients. ``attention_backward`` takes and
+    returns what ``multi_head_backward`` does. The others are as in attnbook.
     """
 
-    source_positions: Callable[[int, int], _Array] = sinusoidal_encoding
-    target_positions: Callable[[int, int], _Array] = sinusoidal_encoding
-    past: Callable[[int], NDArray[np.bool_]] = causal_mask
-    norm: Callable[[_Array, _Array], _Array] = _norm
-    norm_backward: Callable[[_Array, _Array, _Array], tuple[_Array, _Array]] = _norm_backward
-    add: Callable[[_Array, _Array], _Array] = operator.add
-    attention_backward: Callable[..., tuple[_Array, _Array, _Array, MultiHeadAttention]] = (
-        _attention_backward
+    source_positions: Callable[[int, int], Array] = sinusoidal_encoding
+    target_positions: Callable[[int, int], Array] = sinusoidal_encoding
+    past: Callable[[int, int], Mask] = _causal
+    norm: Callable[[Array, Array], Array] = _norm
+    norm_backward: Callable[[Array, Array, Array], tuple[Array, Array]] = _norm_backward
+    add: Callable[[Array, Array], Array] = operator.add
+    attention_backward: Callable[..., tuple[Array, Array, Array, MultiHeadAttention]] = (
+        _multi_head_backward
     )
-    embedding_backward: Callable[[_Array, NDArray[np.intp], int], _Array] = embedding_backward
-    cross_entropy: Callable[[_Array, NDArray[np.intp]], tuple[float, _Array]] = cross_entropy
+    embedding_backward: Callable[[Array, NDArray[np.intp], int], Array] = _embedding_backward
+    cross_entropy: Callable[[Array, NDArray[np.intp]], tuple[float, Array]] = _cross_entropy
 
 
 class _Read(NamedTuple):
     """The steps of the encoder, in their order."""
 
-    x0: _Array
-    n0: _Array
-    weights: _Array
-    x1: _Array
-    n1: _Array
-    hidden: _Array
-    x2: _Array
-    memory: _Array
+    x0: Array
+    n0: Array
+    weights: Array
+    x1: Array
+    n1: Array
+    hidden: Array
+    x2: Array
+    memory: Array
 
 
 class _Written(NamedTuple):
     """The steps of the decoder, in their order."""
 
-    y0: _Array
-    m0: _Array
-    weights: _Array
-    y1: _Array
-    m1: _Array
-    cross_weights: _Array
-    y2: _Array
-    m2: _Array
-    hidden: _Array
-    y3: _Array
-    m3: _Array
-    logits: _Array
+    y0: Array
+    m0: Array
+    past: Mask
+    weights: Array
+    y1: Array
+    m1: Array
+    cross_weights: Array
+    y2: Array
+    m2: Array
+    hidden: Array
+    y3: Array
+    m3: Array
+    logits: Array
 
 
 class TranslatorTrace(NamedTuple):
@@ -159,11 +143,11 @@ class TranslatorTrace(NamedTuple):
     from source to source, from target to target, and from target to source.
     """
 
-    logits: _Array
-    memory: _Array
-    encoder_weights: _Array
-    decoder_weights: _Array
-    cross_weights: _Array
+    logits: Array
+    memory: Array
+    encoder_weights: Array
+    decoder_weights: Array
+    cross_weights: Array
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -190,12 +174,12 @@ class Translator:
     (32, 32)
     """
 
-    embedding: _Array
+    embedding: Array
     encoder: EncoderLayer
-    memory_norm: _Array
+    memory_norm: Array
     decoder: TranslatorLayer
-    final_norm: _Array
-    output: _Array
+    final_norm: Array
+    output: Array
     parts: Parts = Parts()
 
     @classmethod
@@ -208,14 +192,14 @@ class Translator:
         small, so that all characters are about equally probable.
         """
 
-        def normal(rows: int, columns: int, spread: float) -> _Array:
+        def normal(rows: int, columns: int, spread: float) -> Array:
             return rng.normal(scale=spread / math.sqrt(rows), size=(rows, columns))
 
         def attention() -> MultiHeadAttention:
             drawn = MultiHeadAttention.init(rng, d_model, num_heads)
             return replace(drawn, w_o=drawn.w_o / 2)
 
-        def feed_forward_layer() -> dict[str, _Array]:
+        def feed_forward_layer() -> dict[str, Array]:
             w_in, w_out = normal(d_model, hidden, 1), normal(hidden, d_model, 0.5)
             return {"w_in": w_in, "b_in": np.zeros(hidden), "w_out": w_out, "b_out": one * 0}
 
@@ -241,13 +225,14 @@ class Translator:
             output=normal(d_model, VOCAB_SIZE, 0.3),
         )
 
-    def memory(self, source: ArrayLike) -> _Array:
+    def memory(self, source: ArrayLike) -> Array:
         """Read texts: return what the decoder looks at, (..., source_len, d_model)."""
-        return self._read(self._tokens("source", source)).memory
+        source = self._tokens("source", source)
+        return self._read(source, _seen(source)).memory
 
     def logits(
         self, source: ArrayLike, target_in: ArrayLike, memory: ArrayLike | None = None
-    ) -> _Array:
+    ) -> Array:
         """Score every character as the next one, after each of target_in.
 
         Parameters
@@ -278,9 +263,10 @@ class Translator:
         source, target_in, memory : as for logits
         """
         source, target_in = self._tokens("source", source), self._tokens("target_in", target_in)
-        read = self._read(source)
+        seen = _seen(source)
+        read = self._read(source, seen)
         memory = _another(memory, read.memory)
-        written = self._write(target_in, memory, _seen(source))
+        written = self._write(target_in, memory, seen)
         weights = read.weights, written.weights, written.cross_weights
         return TranslatorTrace(written.logits, memory, *weights)
 
@@ -296,10 +282,11 @@ class Translator:
         (..., 10)
         """
         source = self._tokens("source", source)
-        memory = _another(memory, self._read(source).memory)
+        seen = _seen(source)
+        memory = _another(memory, self._read(source, seen).memory)
         written = np.full((*source.shape[:-1], 1), START)
         for _ in range(_LENGTH):
-            logits = self._write(written, memory, _seen(source)).logits
+            logits = self._write(written, memory, seen).logits
             best = logits[..., -1:, :].argmax(axis=-1)  # (..., 1)
             written = np.concatenate([written, best], axis=-1)
         return written[..., 1:]
@@ -320,28 +307,26 @@ class Translator:
             raise ValueError(f"{name} must have shape (..., len), len > 0, got {tokens.shape}")
         return tokens
 
-    def _read(self, source: NDArray[np.intp]) -> _Read:
+    def _read(self, source: NDArray[np.intp], seen: Mask) -> _Read:
         """Go through the encoder; each step is (..., source_len, d_model) if it says nothing."""
         layer, parts = self.encoder, self.parts
         x0 = self.embedding[source]
         x0 = x0 + parts.source_positions(*x0.shape[-2:])
         n0 = parts.norm(x0, layer.attention_norm)
-        added, weights = layer.attention._attend(n0, n0, n0, _seen(source), None)
+        added, weights = layer.attention._attend(n0, n0, n0, seen, None)
         x1 = parts.add(x0, added)
         n1 = parts.norm(x1, layer.feed_forward_norm)
         hidden = np.maximum(n1 @ layer.w_in + layer.b_in, 0)  # (..., source_len, hidden)
         x2 = parts.add(x1, hidden @ layer.w_out + layer.b_out)
         return _Read(x0, n0, weights, x1, n1, hidden, x2, parts.norm(x2, self.memory_norm))
 
-    def _write(
-        self, target_in: NDArray[np.intp], memory: _Array, seen: NDArray[np.bool_]
-    ) -> _Written:
+    def _write(self, target_in: NDArray[np.intp], memory: Array, seen: Mask) -> _Written:
         """Go through the decoder; each step is (..., len, d_model) if it says nothing."""
         layer, parts = self.decoder, self.parts
         y0 = self.embedding[target_in]
         y0 = y0 + parts.target_positions(*y0.shape[-2:])
         m0 = parts.norm(y0, layer.attention_norm)
-        past = parts.past(target_in.shape[-1])  # (len, len)
+        past = parts.past(m0.shape[-2], m0.shape[-2])  # (len, len)
         added, weights = layer.attention._attend(m0, m0, m0, past, None)
         y1 = parts.add(y0, added)
         m1 = parts.norm(y1, layer.cross_norm)
@@ -352,7 +337,8 @@ class Translator:
         y3 = parts.add(y2, hidden @ layer.w_out + layer.b_out)
         m3 = parts.norm(y3, self.final_norm)
         logits = m3 @ self.output  # (..., len, VOCAB_SIZE)
-        return _Written(y0, m0, weights, y1, m1, cross_weights, y2, m2, hidden, y3, m3, logits)
+        steps = y0, m0, past, weights, y1, m1, cross_weights, y2, m2, hidden, y3, m3, logits
+        return _Written(*steps)
 
 
 def after_start(target: ArrayLike) -> NDArray[np.intp]:
@@ -376,7 +362,7 @@ def after_start(target: ArrayLike) -> NDArray[np.intp]:
     return np.concatenate([start, target[..., :-1]], axis=-1)
 
 
-def _another(memory: ArrayLike | None, own: _Array) -> _Array:
+def _another(memory: ArrayLike | None, own: Array) -> Array:
     """Return the memory that is given, if one is, and if it is as large as the source's own."""
     if memory is None:
         return own
@@ -385,8 +371,8 @@ def _another(memory: ArrayLike | None, own: _Array) -> _Array:
     return memory
 
 
-def _seen(source: NDArray[np.intp]) -> NDArray[np.bool_]:
-    seen: NDArray[np.bool_] = source != PAD
+def _seen(source: NDArray[np.intp]) -> Mask:
+    seen: Mask = source != PAD
     return seen[..., None, None, :]  # (..., 1, 1, source_len): for every head and query
 
 
@@ -419,8 +405,8 @@ def loss_and_gradient(
             f"got {source.shape} and {target.shape}"
         )
     target_in = after_start(target)
-    seen, past = _seen(source), model.parts.past(target.shape[-1])
-    read = model._read(source)
+    seen = _seen(source)
+    read = model._read(source, seen)
     written = model._write(target_in, read.memory, seen)
     loss, d_logits = model.parts.cross_entropy(written.logits, target)
 
@@ -429,17 +415,20 @@ def loss_and_gradient(
     layer, parts = model.decoder, model.parts
     d_m3, d_output, _ = _linear_backward(d_logits, written.m3, model.output)
     d_y3, d_final_norm = parts.norm_backward(d_m3, written.y3, model.final_norm)
-    d_m2, *d_feed_forward = _feed_forward_backward(d_y3, written.m2, written.hidden, layer)
+    d_m2, *d_feed_forward = _feed_forward_backward(
+        d_y3, written.m2, layer.w_in, written.hidden, layer.w_out
+    )
     d_part, d_feed_forward_norm = parts.norm_backward(d_m2, written.y2, layer.feed_forward_norm)
     d_y2 = parts.add(d_y3, d_part)
+    memory = read.memory, read.memory  # of which keys and values are made
     d_m1, d_key, d_value, d_cross_attention = parts.attention_backward(
-        d_y2, layer.cross_attention, written.m1, read.memory, seen, written.cross_weights
+        d_y2, layer.cross_attention, written.m1, *memory, seen, written.cross_weights
     )
-    d_memory = d_key + d_value  # keys and values are made of it, (batch, source_len, d_model)
+    d_memory = d_key + d_value  # (batch, source_len, d_model)
     d_part, d_cross_norm = parts.norm_backward(d_m1, written.y1, layer.cross_norm)
     d_y1 = parts.add(d_y2, d_part)
     d_query, d_key, d_value, d_attention = parts.attention_backward(
-        d_y1, layer.attention, written.m0, written.m0, past, written.weights
+        d_y1, layer.attention, *[written.m0] * 3, written.past, written.weights
     )
     d_m0 = d_query + d_key + d_value
     d_part, d_attention_norm = parts.norm_backward(d_m0, written.y0, layer.attention_norm)
@@ -452,11 +441,13 @@ def loss_and_gradient(
     # The encoder learns through the memory only.
     encoder = model.encoder
     d_x2, d_memory_norm = parts.norm_backward(d_memory, read.x2, model.memory_norm)
-    d_n1, *d_feed_forward = _feed_forward_backward(d_x2, read.n1, read.hidden, encoder)
+    d_n1, *d_feed_forward = _feed_forward_backward(
+        d_x2, read.n1, encoder.w_in, read.hidden, encoder.w_out
+    )
     d_part, d_feed_forward_norm = parts.norm_backward(d_n1, read.x1, encoder.feed_forward_norm)
     d_x1 = parts.add(d_x2, d_part)
     d_query, d_key, d_value, d_attention = parts.attention_backward(
-        d_x1, encoder.attention, read.n0, read.n0, seen, read.weights
+        d_x1, encoder.attention, *[read.n0] * 3, seen, read.weights
     )
     d_n0 = d_query + d_key + d_value
     d_part, d_attention_norm = parts.norm_backward(d_n0, read.x0, encoder.attention_norm)
@@ -473,15 +464,6 @@ def loss_and_gradient(
         final_norm=d_final_norm,
         output=d_output,
     )
-
-
-def _feed_forward_backward(
-    d_output: _Array, x: _Array, hidden: _Array, layer: EncoderLayer | TranslatorLayer
-) -> tuple[_Array, _Array, _Array, _Array, _Array]:
-    """Return the gradients of the vectors that entered, and of w_in, b_in, w_out, b_out."""
-    d_hidden, d_w_out, d_b_out = _linear_backward(d_output, hidden, layer.w_out)
-    d_hidden *= hidden > 0  # ReLU
-    return *_linear_backward(d_hidden, x, layer.w_in), d_w_out, d_b_out
 
 
 @dataclass

@@ -86,20 +86,22 @@ def _listed(things: Iterable[object]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def check_same_length(key: NDArray[Any], value: NDArray[Any]) -> None:
-    if key.shape[-2] != value.shape[-2]:
-        raise ValueError(
-            "key and value must have the same length len_k, "
-            f"got {key.shape[-2]} and {value.shape[-2]}"
-        )
+def check_same(names: str, what: str, first: int, second: int) -> None:
+    if first != second:
+        raise ValueError(f"{names} must have the same {what}, got {first} and {second}")
+
+
+def check_count(name: str, given: Any, least: int = 1) -> int:
+    """Return a whole number, if it is not too small."""
+    count = operator.index(given)
+    if count < least:
+        rule = f"be at least {least}" if least else "not be negative"
+        raise ValueError(f"{name} must {rule}, got {given}")
+    return count
 
 
 def check_same_d_k(query: NDArray[Any], key: NDArray[Any]) -> None:
-    if query.shape[-1] != key.shape[-1]:
-        raise ValueError(
-            "query and key must have the same last axis d_k, "
-            f"got {query.shape[-1]} and {key.shape[-1]}"
-        )
+    check_same("query and key", "last axis d_k", query.shape[-1], key.shape[-1])
     if query.shape[-1] == 0:
         raise ValueError(f"d_k must be at least 1, got query of shape {query.shape}")
 
@@ -111,24 +113,30 @@ def check_attention(
     mask: ArrayLike | None,
     bias: ArrayLike | None = None,
 ) -> tuple[tuple[int, ...], Mask | None, NDArray[Any] | None]:
-    """Require that queries can attend to keys; return the leading axes, and mask and bias."""
+    """Require that queries can attend to keys; return the output's leading axes, mask and bias."""
     leading = check_sequences(shared=True, query=query, key=key, value=value)
-    check_same_length(key, value)
+    check_same("key and value", "length len_k", key.shape[-2], value.shape[-2])
     check_same_d_k(query, key)
-    if mask is None and bias is None:
-        return leading, None, None
-    return leading, *check_mask_and_bias(mask, bias, (*leading, query.shape[-2], key.shape[-2]))
+    return check_mask_and_bias(mask, bias, (*leading, query.shape[-2], key.shape[-2]))
 
 
 def check_mask_and_bias(
     mask: ArrayLike | None, bias: ArrayLike | None, shape: tuple[int, ...]
-) -> tuple[Mask | None, NDArray[Any] | None]:
-    """Return both as arrays, if they are what they should be for scores of this shape."""
-    mask = None if mask is None else check_mask(mask, shape)
-    return mask, None if bias is None else check_bias(bias, shape, mask)
+) -> tuple[tuple[int, ...], Mask | None, NDArray[Any] | None]:
+    """Return both as arrays of two axes or more, if they fit scores of this shape, and before them
+    the leading axes that the scores then have.
+    """
+    leading = shape[:-2]
+    if mask is not None:
+        mask = np.atleast_2d(check_mask(mask, shape))
+        leading = np.broadcast_shapes(leading, mask.shape[:-2])
+    if bias is not None:
+        bias = np.atleast_2d(check_bias(bias, shape, mask))
+        leading = np.broadcast_shapes(leading, bias.shape[:-2])
+    return leading, mask, bias
 
 
-def check_weight(name: str, weight: NDArray[Any], expected: tuple[int, ...]) -> None:
+def check_shape(name: str, weight: NDArray[Any], expected: tuple[int, ...]) -> None:
     if weight.shape != expected:
         raise ValueError(f"{name} must have shape {expected}, got {weight.shape}")
 
@@ -200,12 +208,8 @@ def _check_broadcasts(
 
 def check_lengths(len_q: int, len_k: int | None) -> tuple[int, int]:
     """Return both lengths, if neither is negative; the second is the first by default."""
-    len_q = operator.index(len_q)
-    len_k = len_q if len_k is None else operator.index(len_k)
-    for name, length in (("len_q", len_q), ("len_k", len_k)):
-        if length < 0:
-            raise ValueError(f"{name} must not be negative, got {length}")
-    return len_q, len_k
+    len_q = check_count("len_q", len_q, 0)
+    return len_q, len_q if len_k is None else check_count("len_k", len_k, 0)
 
 
 def check_heads(

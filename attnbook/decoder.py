@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import functools
 import math
-import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,10 +15,11 @@ from attnbook._checks import (
     Array,
     Mask,
     check_axes,
+    check_count,
     check_mask,
     check_positions,
+    check_shape,
     check_tokens,
-    check_weight,
     promote,
     real_array,
 )
@@ -68,7 +68,7 @@ def rms_norm(x: ArrayLike, gain: ArrayLike, eps: float = 1e-5) -> NDArray[np.flo
     """
     x, dtype = _vectors(x)
     gain = real_array("gain", gain)
-    check_weight("gain", gain, x.shape[-1:])
+    check_shape("gain", gain, x.shape[-1:])
     return _rms_norm(x, gain, eps).astype(dtype, copy=False)
 
 
@@ -106,32 +106,25 @@ def layer_norm(
     """
     x, dtype = _vectors(x)
     gain, bias = real_array("gain", gain), real_array("bias", bias)
-    check_weight("gain", gain, x.shape[-1:])
-    check_weight("bias", bias, x.shape[-1:])
+    check_shape("gain", gain, x.shape[-1:])
+    check_shape("bias", bias, x.shape[-1:])
     deviation = x - x.mean(axis=-1, keepdims=True)
     normed: NDArray[np.floating] = _rms_norm(deviation, gain, eps) + bias
     return normed.astype(dtype, copy=False)
 
 
 def feed_forward(
-    x: ArrayLike,
-    w_in: ArrayLike,
-    b_in: ArrayLike,
-    w_out: ArrayLike,
-    b_out: ArrayLike,
-    activation: Literal["relu", "gelu"] = "relu",
+    x: ArrayLike, w_in: ArrayLike, b_in: ArrayLike, w_out: ArrayLike, b_out: ArrayLike
 ) -> NDArray[np.floating]:
     """Send each token through two layers with a bend between them.
 
-    ``activation(x @ w_in + b_in) @ w_out + b_out`` :cite:p:`vaswani2017`; GELU is x times the
-    probability that a standard normal number is below x :cite:p:`hendrycks2016`.
+    ``max(x @ w_in + b_in, 0) @ w_out + b_out``, the bend being ReLU :cite:p:`vaswani2017`.
 
     Parameters
     ----------
     x : (..., d_model)
     w_in, b_in : (d_model, hidden), (hidden,)
     w_out, b_out : (hidden, d_out), (d_out,)
-    activation : "relu" or "gelu"
 
     Returns
     -------
@@ -140,7 +133,7 @@ def feed_forward(
     Raises
     ------
     ValueError, TypeError
-        If shapes do not fit or the activation is another; if not real numbers.
+        If shapes do not fit; if not real numbers.
 
     Examples
     --------
@@ -148,31 +141,23 @@ def feed_forward(
     [[30.0], [0.0]]
     """
     x, dtype = _vectors(x)
-    w_in, b_in = real_array("w_in", w_in), real_array("b_in", b_in)
-    w_out, b_out = real_array("w_out", w_out), real_array("b_out", b_out)
-    _check_feed_forward(x.shape[-1], w_in, b_in, w_out, b_out)
-    if activation not in ("relu", "gelu"):
-        raise ValueError(f"activation must be 'relu' or 'gelu', got {activation!r}")
-    hidden = x @ w_in + b_in  # (..., hidden)
-    hidden = np.maximum(hidden, 0) if activation == "relu" else hidden * _below(hidden)
+    w_in, b_in, w_out, b_out = _feed_forward_parameters(x.shape[-1], w_in, b_in, w_out, b_out)
+    hidden = np.maximum(x @ w_in + b_in, 0)  # (..., hidden)
     output: NDArray[np.floating] = hidden @ w_out + b_out
     return output.astype(dtype, copy=False)
 
 
-def _check_feed_forward(
-    d_model: int, w_in: NDArray[Any], b_in: NDArray[Any], w_out: NDArray[Any], b_out: NDArray[Any]
-) -> None:
-    check_weight("w_in", w_in, (d_model, b_in.size))
-    check_weight("b_in", b_in, w_in.shape[1:])
-    check_weight("w_out", w_out, (b_in.size, b_out.size))
-    check_weight("b_out", b_out, w_out.shape[1:])
-
-
-def _below(x: Array) -> Array:
-    """Return the probability that a standard normal number is below x."""
-    erf = np.vectorize(math.erf, otypes=[x.dtype])  # NumPy has none
-    probability: Array = (1 + erf(x / math.sqrt(2))) / 2
-    return probability
+def _feed_forward_parameters(
+    d_model: int, w_in: ArrayLike, b_in: ArrayLike, w_out: ArrayLike, b_out: ArrayLike
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return the parameters as arrays, if they fit one another and d_model."""
+    w_in, b_in = real_array("w_in", w_in), real_array("b_in", b_in)
+    w_out, b_out = real_array("w_out", w_out), real_array("b_out", b_out)
+    check_shape("w_in", w_in, (d_model, b_in.size))
+    check_shape("b_in", b_in, w_in.shape[1:])
+    check_shape("w_out", w_out, (b_in.size, b_out.size))
+    check_shape("b_out", b_out, w_out.shape[1:])
+    return w_in, b_in, w_out, b_out
 
 
 def swiglu(
@@ -203,22 +188,25 @@ def swiglu(
     array([3.])
     """
     x, dtype = _vectors(x)
-    weights = real_array("w_gate", w_gate), real_array("w_up", w_up), real_array("w_down", w_down)
-    _check_swiglu(x.shape[-1], *weights)
-    return _swiglu(x, *weights).astype(dtype, copy=False)
+    parameters = _swiglu_parameters(x.shape[-1], w_gate, w_up, w_down)
+    return _swiglu(x, *parameters).astype(dtype, copy=False)
 
 
-def _check_swiglu(
-    d_model: int, w_gate: NDArray[Any], w_up: NDArray[Any], w_down: NDArray[Any]
-) -> None:
+def _swiglu_parameters(
+    d_model: int, w_gate: ArrayLike, w_up: ArrayLike, w_down: ArrayLike
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return the parameters as arrays, if they fit one another and d_model."""
+    w_gate, w_up = real_array("w_gate", w_gate), real_array("w_up", w_up)
+    w_down = real_array("w_down", w_down)
     if w_gate.ndim != 2 or w_down.ndim != 2:
         raise ValueError(
             f"w_gate and w_down must have 2 axes, got shapes {w_gate.shape} and {w_down.shape}"
         )
     hidden = w_gate.shape[1]
-    check_weight("w_gate", w_gate, (d_model, hidden))
-    check_weight("w_up", w_up, (d_model, hidden))
-    check_weight("w_down", w_down, (hidden, w_down.shape[1]))
+    check_shape("w_gate", w_gate, (d_model, hidden))
+    check_shape("w_up", w_up, (d_model, hidden))
+    check_shape("w_down", w_down, (hidden, w_down.shape[1]))
+    return w_gate, w_up, w_down
 
 
 @np.errstate(over="ignore")  # exp(-z) may be infinite: z / infinity is the 0 it should be
@@ -266,11 +254,11 @@ class DecoderLayer:
         d_model = self.attention.w_o.shape[1]
         for letter in "qkv":
             weight = getattr(self.attention, f"w_{letter}")
-            check_weight(f"attention.w_{letter}", weight, (d_model, weight.shape[1]))
-        check_weight("attention_norm", self.attention_norm, (d_model,))
-        check_weight("feed_forward_norm", self.feed_forward_norm, (d_model,))
-        _check_swiglu(d_model, self.w_gate, self.w_up, self.w_down)
-        check_weight("w_down", self.w_down, (self.w_down.shape[0], d_model))
+            check_shape(f"attention.w_{letter}", weight, (d_model, weight.shape[1]))
+        check_shape("attention_norm", self.attention_norm, (d_model,))
+        check_shape("feed_forward_norm", self.feed_forward_norm, (d_model,))
+        _swiglu_parameters(d_model, self.w_gate, self.w_up, self.w_down)
+        check_shape("w_down", self.w_down, (self.w_down.shape[0], d_model))
 
     def __repr__(self) -> str:
         """Tell the sizes: the arrays would fill pages."""
@@ -364,14 +352,14 @@ class Decoder:
         if self.embedding.ndim != 2:
             raise ValueError(f"embedding must have 2 axes, got shape {self.embedding.shape}")
         vocab, d_model = self.embedding.shape
-        check_weight("final_norm", self.final_norm, (d_model,))
+        check_shape("final_norm", self.final_norm, (d_model,))
         if self.output is not None:
             _hold_real(self, "output")
-            check_weight("output", self.output, (d_model, vocab))
+            check_shape("output", self.output, (d_model, vocab))
         if not self.layers:
             raise ValueError("layers must hold at least 1 DecoderLayer, got none")
         for number, layer in enumerate(self.layers):
-            check_weight(f"layers[{number}].attention_norm", layer.attention_norm, (d_model,))
+            check_shape(f"layers[{number}].attention_norm", layer.attention_norm, (d_model,))
         heads = {(layer.attention.num_heads, layer.attention.head_dim) for layer in self.layers}
         if len(heads) > 1:
             raise ValueError(f"layers must be alike in (num_heads, head_dim), got {sorted(heads)}")
@@ -505,9 +493,7 @@ class Decoder:
             raise ValueError(
                 f"prompt_tokens must have shape (len,) with at least 1 token, got {prompt.shape}"
             )
-        max_new_tokens = operator.index(max_new_tokens)
-        if max_new_tokens < 0:
-            raise ValueError(f"max_new_tokens must not be negative, got {max_new_tokens}")
+        max_new_tokens = check_count("max_new_tokens", max_new_tokens, 0)
         stops = check_tokens("stop", [] if stop is None else stop, len(self.embedding))
         _check_sampling(rng, temperature, top_p)
         if caches is not None:

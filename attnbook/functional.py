@@ -14,9 +14,9 @@ from attnbook._checks import (
     check_attention,
     check_mask,
     check_mask_and_bias,
-    check_same_length,
+    check_same,
     check_sequences,
-    check_weight,
+    check_shape,
     promote,
     real_array,
 )
@@ -96,12 +96,8 @@ def attend(
     """
     (scores, value), dtype = promote(scores=scores, value=value)
     leading = check_sequences(shared=True, scores=scores, value=value)
-    if scores.shape[-1] != value.shape[-2]:
-        raise ValueError(
-            "scores and value must have the same length len_k, "
-            f"got {scores.shape[-1]} and {value.shape[-2]}"
-        )
-    mask, bias = check_mask_and_bias(mask, bias, (*leading, *scores.shape[-2:]))
+    check_same("scores and value", "length len_k", scores.shape[-1], value.shape[-2])
+    _, mask, bias = check_mask_and_bias(mask, bias, (*leading, *scores.shape[-2:]))
     return _rounded(_attend(scores.copy(), value, _seen(mask, scores), bias), dtype)
 
 
@@ -185,11 +181,11 @@ def additive_attention(
     w_query, w_key = real_array("w_query", w_query), real_array("w_key", w_key)
     w_score = real_array("w_score", w_score)
     leading = check_sequences(query=query, key=key, value=value)
-    check_same_length(key, value)
+    check_same("key and value", "length len_k", key.shape[-2], value.shape[-2])
     if w_score.ndim != 1:
         raise ValueError(f"w_score must have shape (hidden,), got {w_score.shape}")
-    check_weight("w_query", w_query, (query.shape[-1], w_score.size))
-    check_weight("w_key", w_key, (key.shape[-1], w_score.size))
+    check_shape("w_query", w_query, (query.shape[-1], w_score.size))
+    check_shape("w_key", w_key, (key.shape[-1], w_score.size))
     mask = None if mask is None else check_mask(mask, (*leading, query.shape[-2], key.shape[-2]))
     hidden_query = (query @ w_query)[..., :, None, :]  # (..., len_q, 1, hidden)
     hidden_key = (key @ w_key)[..., None, :, :]  # (..., 1, len_k, hidden)

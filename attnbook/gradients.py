@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVarTuple
 
 import numpy as np
@@ -15,13 +15,14 @@ from attnbook._checks import (
     Mask,
     check_attention,
     check_axes,
+    check_count,
     check_projection,
+    check_shape,
     check_tokens,
-    check_weight,
     promote,
     real_array,
 )
-from attnbook.decoder import _check_feed_forward, _check_swiglu
+from attnbook.decoder import _feed_forward_parameters, _swiglu_parameters
 from attnbook.functional import _dot_product_attention, _mix, _product, _quiet, _scale, _seen
 from attnbook.layers import MultiHeadAttention, _merge, _split
 from attnbook.positional import Pairing, _rotated, _turn_for
@@ -67,16 +68,14 @@ def attention_backward(
     """
     inputs, dtype = promote(d_output=d_output, query=query, key=key, value=value)
     d_output, query, key, value = inputs
-    mask, bias, shape = _checked(query, key, value, mask, bias)
-    _check_shapes(shape, d_output=d_output)
+    leading, mask, bias = check_attention(query, key, value, mask, bias)
+    check_shape("d_output", d_output, (*leading, query.shape[-2], value.shape[-1]))
     scale = _scale(scale, query)
     output, weights = _dot_product_attention(query, key, value, mask, bias, scale)
-    mean = (d_output * output).sum(axis=-1, keepdims=True)
     mask = mask if bias is None else _seen(mask, bias)
     if mask is not None:
         weights = np.where(mask, weights, 0)  # of a query with a NaN, all weights are NaN
-    gradients = _through_attention(d_output, query, key, value, weights, mean, mask, scale)
-    return _as_inputs(gradients, inputs[1:], dtype)
+    return _in(dtype, *_heads_backward(d_output, query, key, value, mask, output, weights, scale))
 
 
 @_quiet
@@ -119,17 +118,17 @@ def blockwise_attention_backward(
     >>> blockwise_attention_backward(*one, [[6]], [6 + np.log(2)])[1].round(12).tolist()
     [[-2.0], [2.0]]
     """
-    block_size = operator.index(block_size)
-    if block_size < 1:
-        raise ValueError(f"block_size must be at least 1, got {block_size}")
+    block_size = check_count("block_size", block_size)
     inputs, dtype = promote(d_output=d_output, query=query, key=key, value=value)
     d_output, query, key, value = inputs
     output, logsumexp = real_array("output", output), real_array("logsumexp", logsumexp)
-    mask, _, shape = _checked(query, key, value, mask)
-    _check_shapes(shape, d_output=d_output, output=output)
-    _check_shapes(shape[:-1], logsumexp=logsumexp)
+    leading, mask, _ = check_attention(query, key, value, mask)
+    shape = *leading, query.shape[-2], value.shape[-1]
+    check_shape("d_output", d_output, shape)
+    check_shape("output", output, shape)
+    check_shape("logsumexp", logsumexp, shape[:-1])
     scale = _scale(scale, query)
-    gradients = [np.zeros_like(array) for array in (query, key, value)]
+    gradients = d_query, d_key, d_value = [np.zeros_like(array) for array in (query, key, value)]
     mean = (d_output * output).sum(axis=-1, keepdims=True)  # (..., len_q, 1)
     # An empty row has -inf: exp(-inf - inf) is the 0 it needs, exp(-inf - -inf) would be NaN.
     total = np.where(logsumexp == -np.inf, np.inf, logsumexp)[..., None]  # (..., len_q, 1)
@@ -143,7 +142,7 @@ def blockwise_attention_backward(
         parts = _through_attention(d_out, q, k, v, weights, mean[..., rows, :], seen, scale)
         for whole, part, which in zip(gradients, parts, (rows, columns, columns), strict=True):
             whole[..., which, :] += _summed(part, whole[..., which, :].shape)
-    return _as_inputs(gradients, inputs[1:], dtype)
+    return _in(dtype, d_query, d_key, d_value)
 
 
 def multi_head_backward(
@@ -191,9 +190,9 @@ def multi_head_backward(
     of_weights = np.broadcast_shapes(query.shape[:-2], key.shape[:-2], of_mask)
     len_q, len_k = query.shape[-2], key.shape[-2]
     weights = real_array("weights", weights)
-    _check_shapes((*of_weights, layer.num_heads, len_q, len_k), weights=weights)
+    check_shape("weights", weights, (*of_weights, layer.num_heads, len_q, len_k))
     whole = np.broadcast_shapes(leading, of_mask)
-    _check_shapes((*whole, len_q, layer.w_o.shape[1]), d_output=d_output)
+    check_shape("d_output", d_output, (*whole, len_q, layer.w_o.shape[1]))
     *d_inputs, d_layer = _multi_head_backward(d_output, layer, query, key, value, mask, weights)
     d_query, d_key, d_value = _in(dtype, *d_inputs)
     arrays = {name: x for name, x in vars(d_layer).items() if not name.startswith("num")}
@@ -231,11 +230,11 @@ def linear_backward(
     d_output, x, dtype = _vectors(d_output, x)
     w = real_array("w", w)
     check_projection("w", w, "x", x)
-    _check_shapes((*x.shape[:-1], w.shape[1]), d_output=d_output)
+    check_shape("d_output", d_output, (*x.shape[:-1], w.shape[1]))
     gradients = _linear_backward(d_output, x, w)
     if b is None:
         return _in(dtype, *gradients[:2])
-    check_weight("b", real_array("b", b), w.shape[1:])
+    check_shape("b", real_array("b", b), w.shape[1:])
     return _in(dtype, *gradients)
 
 
@@ -263,12 +262,10 @@ def embedding_backward(d_output: ArrayLike, tokens: ArrayLike, vocab_size: int) 
     [[10.0], [0.0], [101.0]]
     """
     (d_output,), dtype = promote(d_output=d_output)
-    vocab_size = operator.index(vocab_size)
-    if vocab_size < 1:
-        raise ValueError(f"vocab_size must be at least 1, got {vocab_size}")
+    vocab_size = check_count("vocab_size", vocab_size)
     tokens = check_tokens("tokens", tokens, vocab_size)
     check_axes("d_output", d_output, 1, "(..., d_model)")
-    _check_shapes((*tokens.shape, d_output.shape[-1]), d_output=d_output)
+    check_shape("d_output", d_output, (*tokens.shape, d_output.shape[-1]))
     return _embedding_backward(d_output, tokens, vocab_size).astype(dtype, copy=False)
 
 
@@ -301,8 +298,8 @@ def rms_norm_backward(
     """
     d_output, x, dtype = _vectors(d_output, x)
     gain = real_array("gain", gain)
-    check_weight("gain", gain, x.shape[-1:])
-    _check_shapes(x.shape, d_output=d_output)
+    check_shape("gain", gain, x.shape[-1:])
+    check_shape("d_output", d_output, x.shape)
     return _in(dtype, *_rms_norm_backward(d_output, x, gain, eps))
 
 
@@ -333,9 +330,9 @@ def layer_norm_backward(
     """
     d_output, x, dtype = _vectors(d_output, x)
     gain = real_array("gain", gain)
-    check_weight("gain", gain, x.shape[-1:])
-    check_weight("bias", real_array("bias", bias), x.shape[-1:])
-    _check_shapes(x.shape, d_output=d_output)
+    check_shape("gain", gain, x.shape[-1:])
+    check_shape("bias", real_array("bias", bias), x.shape[-1:])
+    check_shape("d_output", d_output, x.shape)
     deviation = x - x.mean(axis=-1, keepdims=True)
     d_deviation, d_gain = _rms_norm_backward(d_output, deviation, gain, eps)
     # The same number added to each entry of x changes no deviation.
@@ -366,7 +363,7 @@ def relu_backward(d_output: ArrayLike, x: ArrayLike) -> Array:
     [0.0, 0.0, 7.0]
     """
     (d_output, x), dtype = promote(d_output=d_output, x=x)
-    _check_shapes(x.shape, d_output=d_output)
+    check_shape("d_output", d_output, x.shape)
     return (d_output * (x > 0)).astype(dtype, copy=False)
 
 
@@ -401,10 +398,8 @@ def feed_forward_backward(
     [[[20.0], [0.0]], [[10.0]], [10.0], [[3.0]], [2.0]]
     """
     d_output, x, dtype = _vectors(d_output, x)
-    w_in, b_in = real_array("w_in", w_in), real_array("b_in", b_in)
-    w_out, b_out = real_array("w_out", w_out), real_array("b_out", b_out)
-    _check_feed_forward(x.shape[-1], w_in, b_in, w_out, b_out)
-    _check_shapes((*x.shape[:-1], b_out.size), d_output=d_output)
+    w_in, b_in, w_out, b_out = _feed_forward_parameters(x.shape[-1], w_in, b_in, w_out, b_out)
+    check_shape("d_output", d_output, (*x.shape[:-1], b_out.size))
     hidden = np.maximum(x @ w_in + b_in, 0)  # (..., hidden)
     return _in(dtype, *_feed_forward_backward(d_output, x, w_in, hidden, w_out))
 
@@ -437,10 +432,8 @@ def swiglu_backward(
     [[0.0], [[0.0]], [[0.0]], [[0.0]]]
     """
     d_output, x, dtype = _vectors(d_output, x)
-    w_gate, w_up = real_array("w_gate", w_gate), real_array("w_up", w_up)
-    w_down = real_array("w_down", w_down)
-    _check_swiglu(x.shape[-1], w_gate, w_up, w_down)
-    _check_shapes((*x.shape[:-1], w_down.shape[1]), d_output=d_output)
+    w_gate, w_up, w_down = _swiglu_parameters(x.shape[-1], w_gate, w_up, w_down)
+    check_shape("d_output", d_output, (*x.shape[:-1], w_down.shape[1]))
     return _in(dtype, *_swiglu_backward(d_output, x, w_gate, w_up, w_down))
 
 
@@ -503,7 +496,7 @@ def softmax_backward(d_weights: ArrayLike, weights: ArrayLike) -> Array:
     [-1.5, 1.5]
     """
     (d_weights, weights), dtype = promote(d_weights=d_weights, weights=weights)
-    _check_shapes(weights.shape, d_weights=d_weights)
+    check_shape("d_weights", d_weights, weights.shape)
     check_axes("weights", weights, 1, "(..., n)")
     if not np.isfinite(d_weights).all():  # a masked NaN is hidden: 0 * NaN would be NaN
         d_weights = np.where(weights == 0, 0, d_weights)
@@ -545,13 +538,13 @@ def cross_entropy(
     if not logits.ndim or not logits.shape[-1]:
         raise ValueError(f"logits must have shape (..., vocab), vocab > 0, got {logits.shape}")
     targets = np.asarray(targets)
-    _check_shapes(logits.shape[:-1], targets=targets)
+    check_shape("targets", targets, logits.shape[:-1])
     counts = np.ones(targets.shape, bool) if mask is None else np.asarray(mask)
     if counts.dtype != bool:
         raise TypeError(
             f"mask must be boolean, True where a target counts, got dtype {counts.dtype}"
         )
-    _check_shapes(targets.shape, mask=counts)
+    check_shape("mask", counts, targets.shape)
     check_tokens("targets", targets[counts], logits.shape[-1])
     if not counts.any():
         raise ValueError(f"at least 1 target must count, got 0 of {counts.size}")
@@ -662,23 +655,6 @@ def _differences(
     return gradient, rounding
 
 
-def _checked(
-    query: Array, key: Array, value: Array, mask: ArrayLike | None, bias: ArrayLike | None = None
-) -> tuple[Mask | None, NDArray[Any] | None, tuple[int, ...]]:
-    """Check as forward; return mask and bias as arrays, and the shape that the output has."""
-    leading, mask, bias = check_attention(query, key, value, mask, bias)
-    mask = None if mask is None else np.atleast_2d(mask)
-    bias = None if bias is None else np.atleast_2d(bias)
-    others = [array.shape[:-2] for array in (mask, bias) if array is not None]
-    return mask, bias, (*np.broadcast_shapes(leading, *others), query.shape[-2], value.shape[-1])
-
-
-def _check_shapes(shape: tuple[int, ...], **arrays: NDArray[Any]) -> None:
-    for name, array in arrays.items():
-        if array.shape != shape:
-            raise ValueError(f"{name} must have shape {shape}, got {array.shape}")
-
-
 def _vectors(d_output: ArrayLike, x: ArrayLike) -> tuple[Array, Array, np.dtype[Any]]:
     """Return both in the dtype to compute in, and the dtype that gradients shall have."""
     (d_output, x), dtype = promote(d_output=d_output, x=x)
@@ -690,17 +666,6 @@ def _in(dtype: np.dtype[Any], *gradients: *_Gradients) -> tuple[*_Gradients]:
     """Round gradients to a dtype; they are as many as they were."""
     rounded: Any = tuple(np.asarray(gradient, dtype) for gradient in gradients)
     return rounded  # type: ignore[no-any-return]
-
-
-def _as_inputs(
-    gradients: Iterable[Array], inputs: Iterable[Array], dtype: np.dtype[Any]
-) -> tuple[Array, Array, Array]:
-    """Sum what was broadcast, and round."""
-    d_query, d_key, d_value = (
-        _summed(gradient, like.shape).astype(dtype, copy=False)
-        for gradient, like in zip(gradients, inputs, strict=True)
-    )
-    return d_query, d_key, d_value
 
 
 # What follows trusts its arguments.
@@ -841,6 +806,7 @@ def _heads_backward(
     mask: Mask | None,
     heads: Array,
     weights: NDArray[Any],
+    scale: float | None = None,
 ) -> tuple[Array, Array, Array]:
     """Take a gradient back through attention in each head, between projections and combining.
 
@@ -848,7 +814,7 @@ def _heads_backward(
     not finite: the weights have it.
     """
     mean = np.vecdot(d_heads, heads)[..., None]  # (..., num_heads, len_q, 1)
-    scale = _scale(None, queries)
+    scale = 1 / math.sqrt(queries.shape[-1]) if scale is None else scale
     inputs = queries, keys, values
     gradients = _through_attention(d_heads, *inputs, weights, mean, mask, scale)
     d_queries, d_keys, d_values = map(_summed, gradients, (each.shape for each in inputs))

@@ -16,9 +16,9 @@ from attnbook._checks import (
     check_heads,
     check_mask,
     check_projection,
-    check_same_length,
+    check_same,
     check_sequences,
-    check_weight,
+    check_shape,
     promote,
     real_array,
 )
@@ -116,11 +116,7 @@ def _one_head(
     check_projection("w_q", w_q, "x", x)
     check_projection("w_k", w_k, memory_name, memory)
     check_projection("w_v", w_v, memory_name, memory)
-    if w_q.shape[1] != w_k.shape[1]:
-        raise ValueError(
-            "w_q and w_k must have the same number of columns d_k, "
-            f"got {w_q.shape[1]} and {w_k.shape[1]}"
-        )
+    check_same("w_q and w_k", "number of columns d_k", w_q.shape[1], w_k.shape[1])
     if w_q.shape[1] < 1:
         raise ValueError(f"d_k must be at least 1, got w_q of shape {w_q.shape}")
     mask = None if mask is None else check_mask(mask, (*leading, x.shape[-2], memory.shape[-2]))
@@ -267,14 +263,14 @@ class MultiHeadAttention(_Parameters):
                 raise ValueError(f"w_{letter} must have 2 axes, got shape {weight.shape}")
             bias = np.zeros(weight.shape[1], weight.dtype) if bias is None else bias
             bias = held[f"b_{letter}"] = real_array(f"b_{letter}", bias)
-            check_weight(f"b_{letter}", bias, weight.shape[1:])
+            check_shape(f"b_{letter}", bias, weight.shape[1:])
         kv_heads = num_heads if num_kv_heads is None else num_kv_heads
         which = "num_heads" if num_kv_heads is None else "num_kv_heads"
         check_heads(num_heads, kv_heads, "num_heads", which)
         head_dim = check_heads(held["w_q"].shape[1], num_heads)
-        check_weight("w_k", held["w_k"], (held["w_k"].shape[0], kv_heads * head_dim))
+        check_shape("w_k", held["w_k"], (held["w_k"].shape[0], kv_heads * head_dim))
         value_dim = check_heads(held["w_v"].shape[1], kv_heads, "the columns of w_v", which)
-        check_weight("w_o", held["w_o"], (num_heads * value_dim, held["w_o"].shape[1]))
+        check_shape("w_o", held["w_o"], (num_heads * value_dim, held["w_o"].shape[1]))
         super().__init__(num_heads=num_heads, num_kv_heads=kv_heads, **held)
 
     @classmethod
@@ -458,7 +454,7 @@ class MultiHeadAttention(_Parameters):
     ) -> tuple[tuple[int, ...], Mask | None]:
         """Check a call; return the inputs' leading axes, and the mask (..., 1, len_q, len_k)."""
         leading = check_sequences(query=query, key=key, value=value)
-        check_same_length(key, value)
+        check_same("key and value", "length len_k", key.shape[-2], value.shape[-2])
         check_projection("w_q", self.w_q, "query", query)
         check_projection("w_k", self.w_k, "key", key)
         check_projection("w_v", self.w_v, "value", value)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attnbook._checks import Array, Mask, check_attention, promote, real_array
+from attnbook._checks import Array, Mask, check_attention, check_count, promote, real_array
 from attnbook.functional import _mix_what_is_seen, _scale
 
 # Minus infinity minus itself, where no key is seen yet, and log(0), where none ever is, are meant.
@@ -122,13 +121,9 @@ def blockwise_attention(
     (query, key, value), dtype = promote(query=query, key=key, value=value)
     leading, mask, _ = check_attention(query, key, value, mask)
     if mask is not None:
-        mask = np.broadcast_to(mask, np.broadcast_shapes(mask.shape, (1, 1)))
         mask = np.broadcast_to(mask, (*mask.shape[:-2], query.shape[-2], key.shape[-2]))
-        leading = np.broadcast_shapes(leading, mask.shape[:-2])
     scale = _scale(scale, query)
-    block_size = operator.index(block_size)
-    if block_size < 1:
-        raise ValueError(f"block_size must be at least 1, got {block_size}")
+    block_size = check_count("block_size", block_size)
     len_q, len_k = query.shape[-2], key.shape[-2]
     output = np.empty((*leading, len_q, value.shape[-1]), query.dtype)
     logsumexp = np.empty((*leading, len_q), query.dtype)
@@ -247,9 +242,7 @@ class KVCache:
     """
 
     def __init__(self, window: int | None = None) -> None:
-        self.window = None if window is None else operator.index(window)
-        if self.window is not None and self.window < 1:
-            raise ValueError(f"window must be at least 1, got {window}")
+        self.window = None if window is None else check_count("window", window)
         self._first = self._end = 0  # what is kept, of the stores' lengths
         self._stores: tuple[NDArray[Any], NDArray[Any]] | None = None  # keys, values; room at end
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import operator
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attnbook._checks import check_lengths
+from attnbook._checks import check_count, check_lengths
 
 
 def causal_mask(len_q: int, len_k: int | None = None) -> NDArray[np.bool_]:
@@ -75,9 +73,7 @@ def padding_mask(lengths: ArrayLike, max_length: int | None = None) -> NDArray[n
     if lengths.size and lengths.dtype.kind not in "iu":
         raise TypeError(f"lengths must be integers, got dtype {lengths.dtype}")
     longest = int(lengths.max(initial=0))
-    max_length = longest if max_length is None else operator.index(max_length)
-    if max_length < 0:
-        raise ValueError(f"max_length must not be negative, got {max_length}")
+    max_length = longest if max_length is None else check_count("max_length", max_length, 0)
     if lengths.min(initial=0) < 0:
         raise ValueError(f"lengths must not be negative, got {lengths.min()}")
     if longest > max_length:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from attnbook._checks import (
+    check_count,
     check_lengths,
     check_positions,
     check_sequences,
@@ -54,10 +55,7 @@ def sinusoidal_encoding(
     if positions.ndim:
         positions = check_positions("length_or_positions", positions, positions.shape)
     else:
-        length = operator.index(positions[()])
-        if length < 0:
-            raise ValueError(f"length_or_positions must not be negative, got {length}")
-        positions = np.arange(length)
+        positions = np.arange(check_count("length_or_positions", positions[()], 0))
     return _sinusoids(positions, d_model, base)
 
 
@@ -211,9 +209,7 @@ def alibi_bias(num_heads: int, len_q: int, len_k: int | None = None) -> NDArray[
     >>> alibi_bias(8, 2, 3)[:2].tolist()
     [[[-0.5, 0.0, -0.5], [-1.0, -0.5, 0.0]], [[-0.25, 0.0, -0.25], [-0.5, -0.25, 0.0]]]
     """
-    num_heads = operator.index(num_heads)
-    if num_heads < 1:
-        raise ValueError(f"num_heads ({num_heads}) must be at least 1")
+    num_heads = check_count("num_heads", num_heads)
     len_q, len_k = check_lengths(len_q, len_k)
     return _alibi(num_heads, np.arange(len_k - len_q, len_k), np.arange(len_k))
 

@@ -11,10 +11,9 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attnbook._checks import Array, check_tokens
+from attnbook._checks import Array, check_shape, check_tokens
 from attnbook.decoder import Decoder, DecoderLayer, _rms_norm, _Steps
 from attnbook.gradients import (
-    _check_shapes,
     _combine_backward,
     _embedding_backward,
     _heads_backward,
@@ -62,7 +61,7 @@ def loss_and_gradient(
         raise ValueError(f"tokens must be at least 2, (..., len), got shape {tokens.shape}")
     if mask is not None:
         mask = np.asarray(mask)
-        _check_shapes(tokens.shape, mask=mask)
+        check_shape("mask", mask, tokens.shape)
         mask = mask[..., 1:]
     given, targets = tokens[..., :-1], tokens[..., 1:]
     eps = decoder.norm_eps
@@ -305,10 +304,9 @@ def _mapped(f: Callable[..., Any], name: str, *things: Any) -> Any:
         parts = enumerate(zip(*things, strict=True))
         return tuple(_mapped(f, f"{name}[{n}]", *part) for n, part in parts)
     if dataclasses.is_dataclass(first):
-        names = [field.name for field in dataclasses.fields(first)]
-        fields = {
-            each: _mapped(f, f"{name}.{each}", *(getattr(thing, each) for thing in things))
-            for each in names
+        mapped = {
+            key: _mapped(f, f"{name}.{key}", *(getattr(thing, key) for thing in things))
+            for key in (field.name for field in dataclasses.fields(first))
         }
-        return dataclasses.replace(first, **fields)  # type: ignore[type-var]
+        return dataclasses.replace(first, **mapped)  # type: ignore[type-var]
     return first

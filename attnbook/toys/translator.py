@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attnbook._checks import Array, Mask, check_tokens, check_weight, real_array
+from attnbook._checks import Array, Mask, check_shape, check_tokens, real_array
 from attnbook.decoder import _rms_norm
 from attnbook.gradients import (
     _cross_entropy,
@@ -36,7 +36,7 @@ from attnbook.training import Adam, map_arrays, warmup_cosine
 _LENGTH = len("1998-03-13")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class EncoderLayer:
     """Self-attention, then a feed-forward layer, each after a norm and around it a residual.
 
@@ -55,8 +55,11 @@ class EncoderLayer:
     w_out: Array
     b_out: Array
 
+    def __repr__(self) -> str:
+        return f"EncoderLayer({self.attention!r}, hidden {len(self.w_out)})"
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class TranslatorLayer:
     """Self-attention, cross-attention to the memory, then a feed-forward layer.
 
@@ -76,6 +79,10 @@ class TranslatorLayer:
     b_in: Array
     w_out: Array
     b_out: Array
+
+    def __repr__(self) -> str:
+        attentions = f"{self.attention!r}, {self.cross_attention!r}"
+        return f"TranslatorLayer({attentions}, hidden {len(self.w_out)})"
 
 
 _norm = functools.partial(_rms_norm, eps=1e-5)
@@ -150,7 +157,7 @@ class TranslatorTrace(NamedTuple):
     cross_weights: Array
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Translator:
     """An encoder and a decoder of one layer each; the fields are the parameters.
 
@@ -181,6 +188,15 @@ class Translator:
     final_norm: Array
     output: Array
     parts: Parts = Parts()
+
+    def __repr__(self) -> str:
+        """Tell the sizes: the arrays would fill pages."""
+        vocab, d_model = self.embedding.shape
+        heads, hidden = self.encoder.attention.num_heads, len(self.encoder.w_out)
+        return (
+            f"Translator(d_model {d_model}, {heads} heads, hidden {hidden}, vocab {vocab}, "
+            f"{self.embedding.dtype})"
+        )
 
     @classmethod
     def init(
@@ -367,7 +383,7 @@ def _another(memory: ArrayLike | None, own: Array) -> Array:
     if memory is None:
         return own
     memory = real_array("memory", memory)
-    check_weight("memory", memory, own.shape)
+    check_shape("memory", memory, own.shape)
     return memory
 
 

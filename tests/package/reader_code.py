@@ -224,7 +224,7 @@ def build_a_decoder() -> NDArray[np.floating[Any]]:
     print(tokens.tolist(), model.logits(tokens)[..., -1, :].argmax())
     normed = layer_norm(rms_norm(x, gain, eps=0.1), gain, np.zeros(8))
     b_in, b_out = np.zeros(3), np.zeros(8)
-    ahead = feed_forward(normed, hidden, b_in, hidden.T, b_out, activation="gelu")
+    ahead = feed_forward(normed, hidden, b_in, hidden.T, b_out)
     return ahead + swiglu(normed, hidden, hidden, hidden.T)
 
 

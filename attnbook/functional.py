@@ -71,13 +71,13 @@ def attend(
 ) -> AttentionOutput:
     """Average the values with weights made of any scores: the last step of every attention.
 
-    ``softmax(scores + bias) @ value``, where the mask hides what a query may not attend to.
+    ``softmax(scores + bias) @ value``; a query that sees nothing gets zeros.
 
     Parameters
     ----------
     scores, value : (..., len_q, len_k), (..., len_k, d_v); heads (axis -3) may share values
-    mask : (..., len_q, len_k), bool, optional, True where a query may attend (if none: zeros)
-    bias : (..., len_q, len_k), optional; -inf masks as False does in the mask, also in scores
+    mask, bias : (..., len_q, len_k), optional: bool, True where a query may attend; numbers
+        In bias or scores, -inf masks as False does in the mask.
 
     Returns
     -------
@@ -90,9 +90,10 @@ def attend(
 
     Examples
     --------
-    >>> distance = np.array([[0.0, np.log(3.0)]])  # of one query from two keys
-    >>> attend(-distance, [[4], [8]])
-    AttentionOutput(output=array([[5.]]), weights=array([[0.75, 0.25]]))
+    >>> scores = np.log([[3.0, 1.0]])  # of one query and two keys
+    >>> for more in {}, {"mask": [[False, True]]}, {"bias": -scores}:
+    ...     print(*attend(scores, [[4], [8]], **more), end=", ")
+    [[5.]] [[0.75 0.25]], [[8.]] [[0. 1.]], [[6.]] [[0.5 0.5]],
     """
     (scores, value), dtype = promote(scores=scores, value=value)
     leading = check_sequences(shared=True, scores=scores, value=value)
@@ -112,14 +113,13 @@ def scaled_dot_product_attention(
 ) -> AttentionOutput:
     """Average the values, each weighted by how well its key matches the query.
 
-    ``softmax(query @ key.T * scale + bias) @ value`` :cite:p:`vaswani2017`. Where query has more
-    heads (axis -3) than key and value, head h uses KV head ``h // (heads // kv_heads)``.
+    ``softmax(query @ key.T * scale + bias) @ value`` :cite:p:`vaswani2017`; of more heads (axis -3)
+    than key and value have, head h uses their ``h // (heads // kv_heads)``.
 
     Parameters
     ----------
     query, key, value : (..., len_q, d_k), (..., len_k, d_k), (..., len_k, d_v); give the dtype
-    mask : (..., len_q, len_k), bool, optional, True where a query may attend (if none: zeros)
-    bias : (..., len_q, len_k), optional, in any dtype; -inf masks as False does in the mask
+    mask, bias : (..., len_q, len_k), optional: bool, True may attend (if none: zeros); numbers
     scale : float, optional, ``1/sqrt(d_k)`` by default
 
     Returns
@@ -133,8 +133,9 @@ def scaled_dot_product_attention(
 
     Examples
     --------
-    >>> scaled_dot_product_attention([[1]], [[0], [np.log(3)]], [[4], [8]]).output
-    array([[7.]])
+    >>> for more in {}, {"mask": [[True, False]]}, {"bias": [[np.log(3), 0]]}:
+    ...     print(scaled_dot_product_attention([[1]], [[0], [0]], [[4], [8]], **more)[0], end=" ")
+    [[6.]] [[4.]] [[5.]]
     """
     (query, key, value), dtype = promote(query=query, key=key, value=value)
     _, mask, bias = check_attention(query, key, value, mask, bias)

@@ -324,21 +324,25 @@ class MultiHeadAttention(_Parameters):
         ----------
         query : (..., len_q, d_query)
         key, value : (..., len_k, d_key), (..., len_k, d_value)
-        mask : (..., len_q, len_k), bool, optional
-            True where a query may attend, the same for every head: leading axes are those of
-            the batch. A query that may attend to nothing gets ``b_o`` as output.
+        mask : (..., len_q, len_k), bool, optional, without an axis of heads
+            True where a query may attend; one that may attend to nothing gets ``b_o``.
         bias : (..., num_heads, len_q, len_k) or (len_q, len_k), optional
             Added to the scaled scores; -inf masks, and can do so for each head.
 
         Returns
         -------
-        AttentionOutput
-            Output (..., len_q, d_out), weights (..., num_heads, len_q, len_k)
+        AttentionOutput, of shapes (..., len_q, d_out) and (..., num_heads, len_q, len_k)
 
         Raises
         ------
         ValueError, TypeError
             If shapes do not fit; if the mask is not boolean, or the bias is.
+
+        Examples
+        --------
+        >>> layer = MultiHeadAttention.init(np.random.default_rng(0), 2, 2)
+        >>> layer(np.eye(2), mask=[[True, False], [True, True]]).weights[:, 0].tolist()
+        [[1.0, 0.0], [1.0, 0.0]]
         """
         key = query if key is None else key
         value = key if value is None else value

@@ -94,8 +94,7 @@ def blockwise_attention(
 ) -> BlockwiseOutput:
     """Average the values as scaled dot-product attention does, a block of scores at a time.
 
-    Memory grows with the length, not with its square :cite:p:`rabe2021,dao2022`. Grouped queries:
-    where query has more heads (axis -3), head h uses KV head ``h // (heads // kv_heads)``.
+    Memory grows with the length, not with its square :cite:p:`rabe2021,dao2022`; heads may share.
 
     Parameters
     ----------
@@ -115,8 +114,9 @@ def blockwise_attention(
 
     Examples
     --------
-    >>> blockwise_attention([[1]], [[0], [np.log(3)]], [[4], [8]]).output
-    array([[7.]])
+    >>> for more in {}, {"causal": True}, {"mask": [[False, True]]}:
+    ...     print(blockwise_attention([[1]] * 2, [[0]] * 2, [[4], [8]], **more).output.T, end=" ")
+    [[6. 6.]] [[4. 6.]] [[8. 8.]]
     """
     (query, key, value), dtype = promote(query=query, key=key, value=value)
     leading, mask, _ = check_attention(query, key, value, mask)

@@ -277,6 +277,14 @@ def test_a_memory_of_another_length():
         model.greedy(encode("1.2.03"), np.zeros((1, 7, 14)))
 
 
+def test_it_is_shown_in_one_line_of_sizes():
+    model = Translator.init(np.random.default_rng(0), d_model=12, num_heads=3, hidden=7)
+    assert repr(model) == "Translator(d_model 12, 3 heads, hidden 7, vocab 39, float64)"
+    heads = "MultiHeadAttention(d_model 12, 3 heads of 4 on 3, float64)"
+    assert repr(model.encoder) == f"EncoderLayer({heads}, hidden 7)"
+    assert repr(model.decoder) == f"TranslatorLayer({heads}, {heads}, hidden 7)"
+
+
 # --- Variants -------------------------------------------------------------------------
 
 

@@ -18,7 +18,7 @@ from course.chapters import Chapter, cells, chapters
 from course.grading.judging import all_tasks
 
 
-class Asked(NamedTuple):
+class Assignment(NamedTuple):
     """What an assignment asks for: two coded tasks, a measured one, and the names it gives."""
 
     first: str
@@ -36,7 +36,7 @@ def role(cell):
     return cell["metadata"].get("nbgrader", {})
 
 
-def asked(chapter: Chapter) -> Asked:
+def assignment_of(chapter: Chapter) -> Assignment:
     """Read what an assignment asks for, and its solutions, off its master."""
     code = cells(chapter.master, "code")
     tasks = [role(cell)["grade_id"] for cell in code if role(cell).get("solution")]
@@ -48,12 +48,12 @@ def asked(chapter: Chapter) -> Asked:
         for cell in code + cells(chapter.master, "markdown")
         if role(cell).get("solution")
     }
-    return Asked(*tasks, *values, data, solutions, chapter)
+    return Assignment(*tasks, *values, data, solutions, chapter)
 
 
-ASSIGNMENTS = {chapter.assignment: asked(chapter) for chapter in chapters()}
+ASSIGNMENTS = {chapter.assignment: assignment_of(chapter) for chapter in chapters()}
 BANKS = [chapter.part("task_answers").BANK for chapter in chapters()]
-WRONG = {task: found for bank in BANKS for task, found in bank.wrong.items()}
+WRONG = {task: answers for bank in BANKS for task, answers in bank.wrong.items()}
 
 
 class Points(NamedTuple):
@@ -91,23 +91,23 @@ def handed_in(answer, name):
     return f"{source}\n\n{name} = {answer.__name__}\n"
 
 
-def perfect(given):
+def perfect(assignment):
     """Hand in the solutions."""
-    return dict(given.solutions)
+    return dict(assignment.solutions)
 
 
-def empty(given):
+def empty(assignment):
     """Hand in the release as it is."""
     return {}
 
 
-def slips(given):
+def slips(assignment):
     """Make a mistake in the first task."""
-    answer = WRONG[given.first][0].answer
-    return given.solutions | {given.first: handed_in(answer, called(given.first))}
+    answer = WRONG[assignment.first][0].answer
+    return assignment.solutions | {assignment.first: handed_in(answer, called(assignment.first))}
 
 
-def endless(given):
+def endless(assignment):
     """Loop for ever in the second task, and catch the interrupt."""
     body = """\
     while True:
@@ -117,10 +117,10 @@ def endless(given):
         except KeyboardInterrupt:
             pass
 """
-    return given.solutions | {given.second: defining(given.second, body)}
+    return assignment.solutions | {assignment.second: defining(assignment.second, body)}
 
 
-def edits_tests(given):
+def edits_tests(assignment):
     """Answer the first task only; empty every test cell and raise its points."""
 
     def change(cells):
@@ -128,7 +128,7 @@ def edits_tests(given):
             cell["source"] = "pass"
             role(cell).update(points=100, locked=False)
 
-    return {given.first: given.solutions[given.first], "*cells*": change}
+    return {assignment.first: assignment.solutions[assignment.first], "*cells*": change}
 
 
 def fakes(task):
@@ -160,65 +160,69 @@ print("passed: 20 of 20")
     }
 
 
-def last_year(given):
+def last_year(assignment):
     """Be perfect, but give the numbers that another class measured."""
-    solution = given.solutions[given.third]
-    return given.solutions | {given.third: f"CLASS_SEED = 1\n{given.data}\n{solution}"}
-
-
-def leaves(given):
-    """End the kernel in the first task; raise SystemExit in the second; be right in the third."""
-    return {
-        given.first: "import os\n\n" + defining(given.first, "    os._exit(0)"),
-        given.second: defining(given.second, "    raise SystemExit(0)") + "\nexit()",
-        given.third: given.solutions[given.third],
+    solution = assignment.solutions[assignment.third]
+    return assignment.solutions | {
+        assignment.third: f"CLASS_SEED = 1\n{assignment.data}\n{solution}"
     }
 
 
-def spies(given):
+def leaves(assignment):
+    """End the kernel in the first task; raise SystemExit in the second; be right in the third."""
+    return {
+        assignment.first: "import os\n\n" + defining(assignment.first, "    os._exit(0)"),
+        assignment.second: defining(assignment.second, "    raise SystemExit(0)") + "\nexit()",
+        assignment.third: assignment.solutions[assignment.third],
+    }
+
+
+def spies(assignment):
     """Look for the expected answer in the caller's frames, modules and environment."""
     spy = """
 import gc, os, sys
 def spy(*arguments):
-    found, frame = [], sys._getframe()
+    secrets, frame = [], sys._getframe()
     while frame is not None:
-        found += [v for k, v in frame.f_locals.items() if k in ("expected", "exercise", "task")]
+        secrets += [v for k, v in frame.f_locals.items() if k in ("expected", "exercise", "task")]
         frame = frame.f_back
-    found += [v for k, v in os.environ.items() if "ATTN" in k]
-    found += [m for name, m in sys.modules.items() if name.startswith("course")]
-    found += [o for o in gc.get_objects() if type(o).__name__ in ("Exercise", "Measurement")]
-    for thing in found:
+    secrets += [v for k, v in os.environ.items() if "ATTN" in k]
+    secrets += [m for name, m in sys.modules.items() if name.startswith("course")]
+    secrets += [o for o in gc.get_objects() if type(o).__name__ in ("Exercise", "Measurement")]
+    for thing in secrets:
         if hasattr(thing, "reference"):
             return thing.reference(*arguments)
-    return found[0] if found else None
+    return secrets[0] if secrets else None
 print([v for k, v in os.environ.items() if "ATTN" in k])
 """
     return {
-        given.first: f"{spy}\n{called(given.first)} = spy",
-        given.second: f"{called(given.second)} = spy",
-        given.third: f"{given.measured} = {given.read} = spy()",
+        assignment.first: f"{spy}\n{called(assignment.first)} = spy",
+        assignment.second: f"{called(assignment.second)} = spy",
+        assignment.third: f"{assignment.measured} = {assignment.read} = spy()",
     }
 
 
-def tampers(given):
+def tampers(assignment):
     """Be right in the first task, then turn every later cell into nothing."""
     hook = 'IPython.get_ipython().input_transformers_cleanup.append(lambda lines: ["pass\\n"])'
     return {
-        given.first: given.solutions[given.first],
-        given.second: f"import IPython\n{hook}\n",
+        assignment.first: assignment.solutions[assignment.first],
+        assignment.second: f"import IPython\n{hook}\n",
     }
 
 
 def wrong(number):
     """Make a student who hands in the wrong answer of this number to every task."""
 
-    def hand_in(given):
+    def hand_in(assignment):
         """Hand in a wrong answer of the bank to every task."""
-        answers = {task: WRONG[task][number % len(WRONG[task])].answer for task in given[:3]}
+        answers = {task: WRONG[task][number % len(WRONG[task])].answer for task in assignment[:3]}
         *functions, measure = (handed_in(answer, called(task)) for task, answer in answers.items())
-        data, _ = next(iter(all_tasks()[given.third].cases(np.random.default_rng(0))))
-        measure += f"{given.measured} = {called(given.third)}({', '.join(data)})\n"
-        return dict(zip(given, [*functions, f"{measure}{given.read} = -1.0\n"], strict=False))
+        data, _ = next(iter(all_tasks()[assignment.third].cases(np.random.default_rng(0))))
+        measure += f"{assignment.measured} = {called(assignment.third)}({', '.join(data)})\n"
+        return dict(
+            zip(assignment, [*functions, f"{measure}{assignment.read} = -1.0\n"], strict=False)
+        )
 
     return hand_in
 
@@ -226,7 +230,7 @@ def wrong(number):
 # Odd submissions: what is right gets its points, and grading goes on.
 
 
-def copies_tests(given):
+def copies_tests(assignment):
     """Copy tests, move them, delete them, raise points, invent cells and roles; be right."""
 
     def change(cells):
@@ -243,29 +247,29 @@ def copies_tests(given):
         invented = {"grade_id": "bonus", "grade": True, "points": 100, "schema_version": 3}
         cells.append(new_code_cell("'20 points'", metadata={"nbgrader": invented}))
 
-    return {**given.solutions, "*cells*": change}
+    return {**assignment.solutions, "*cells*": change}
 
 
-def loses_cells(given):
+def loses_cells(assignment):
     """Delete the cells that import, that give the data and that test; be right."""
 
     def change(cells):
         cells[:] = [cell for cell in cells if not role(cell).get("locked")]
 
-    return {**given.solutions, "*cells*": change}
+    return {**assignment.solutions, "*cells*": change}
 
 
-def dies_often(given):
+def dies_often(assignment):
     """End more kernels than a notebook may, after a right first task."""
 
     def change(cells):
-        at = [role(cell).get("grade_id") for cell in cells].index(given.second)
+        at = [role(cell).get("grade_id") for cell in cells].index(assignment.second)
         cells[at:at] = [new_code_cell(f"import os\nos._exit({n})") for n in range(1, 5)]
 
-    return {**given.solutions, "*cells*": change}
+    return {**assignment.solutions, "*cells*": change}
 
 
-def floods(given):
+def floods(assignment):
     """Print thirty million characters and what no file can hold, send no message, be right."""
     flood = """
 for _ in range(30):
@@ -282,27 +286,27 @@ kernel.session.send(kernel.iopub_socket, "display_data", {}, parent=kernel.get_p
     def change(cells):
         cells[2:2] = map(new_code_cell, (flood, broken, surrogate))
 
-    return {**given.solutions, "*cells*": change}
+    return {**assignment.solutions, "*cells*": change}
 
 
-def stops(given):
+def stops(assignment):
     """Stop the kernel in the first task, and return 10^11 numbers in the second."""
     huge = "    return np.broadcast_to(1.0, (10**6, 10**5))"
     return {
-        given.first: defining(given.first, "    import os\n    os.kill(os.getpid(), 19)"),
-        given.second: defining(given.second, huge),
-        given.third: given.solutions[given.third],
+        assignment.first: defining(assignment.first, "    import os\n    os.kill(os.getpid(), 19)"),
+        assignment.second: defining(assignment.second, huge),
+        assignment.third: assignment.solutions[assignment.third],
     }
 
 
-def unreadable(given):
+def unreadable(assignment):
     """Hand in what is no notebook."""
     return {"*file*": "{ no notebook"}
 
 
-def hands_in_the_chapter(given):
+def hands_in_the_chapter(assignment):
     """Hand in the chapter in place of its assignment."""
-    return {"*file*": given.chapter.notebook.read_text(encoding="utf-8")}
+    return {"*file*": assignment.chapter.notebook.read_text(encoding="utf-8")}
 
 
 # Ten students, and the points they get in every assignment.

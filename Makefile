@@ -12,6 +12,8 @@ PLAYED  := _build/pyodide
 CHROMIUM ?= $(firstword $(foreach name,chromium chromium-browser google-chrome,$(shell command -v $(name))))
 # The matrices here are small: threads of two notebooks at once would only wait for each other.
 export OMP_NUM_THREADS ?= 1
+# Many short programs are started here: what Python has compiled once is kept.
+unexport PYTHONDONTWRITEBYTECODE
 
 # $(call stage,name,what to do when it fails) command: one line on success, else the whole log.
 stage = @$(PYTHON) -m tools stage $(1) "$(2)"
@@ -175,6 +177,8 @@ ENVIRONMENTS := $(addsuffix /ready,.venv .venv-lab .venv-lite .venv-quiz .venv-c
 .venv-lite/ready: tools/lite-requirements.txt
 .venv-quiz/ready: tools/quizzes-requirements.txt
 .venv-course/ready: course/requirements.txt
+# The sandbox of students' code can keep nothing that Python compiles: it is compiled before.
+.venv-course/ready: export UV_COMPILE_BYTECODE = 1
 .venv-oldest/ready: tests/oldest-requirements.txt
 .venv-newest/ready: tests/newest-requirements.txt
 .venv-pins/ready: tools/pins-requirements.txt

@@ -1,9 +1,13 @@
-"""Settings shared by all tests."""
+"""Settings shared by all tests, and the browser of those that need one."""
+
+import os
+import shutil
 
 import pytest
 from hypothesis import settings
 
 from course.chapters import Chapter, by_name
+from tools import PATIENCE
 
 # The same examples on every run, so a red test is red for everybody.
 settings.register_profile(
@@ -43,3 +47,30 @@ def called(item: pytest.Item) -> set[str]:
     """Return the names that a test has as parameters: of chapters, notebooks, exercises."""
     found = item.callspec.params.values()
     return {str(getattr(each, "stem", getattr(each, "name", each))) for each in found}
+
+
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+FLAGS = [
+    f"--{flag}"
+    for flag in (
+        *("headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run"),
+        *("disable-background-networking", "disable-component-update", "disable-sync"),
+    )
+]
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """Return a headless Chromium. A worker has one: a second Playwright would meet its loop."""
+    if CHROMIUM is None:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("no Chromium found: install one")
+    sync_api = pytest.importorskip("playwright.sync_api", reason="make .venv/browser installs it")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=FLAGS, timeout=PATIENCE * 1000
+        )
+        browser.on("context", lambda context: context.set_default_timeout(PATIENCE * 1000))
+        yield browser
+        browser.close()

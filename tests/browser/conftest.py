@@ -2,26 +2,14 @@
 
 import contextlib
 import functools
-import shutil
 import threading
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import sync_playwright
-
-from tools import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "_build" / "html"
-NAMES = ["chromium", "chromium-browser", "google-chrome"]
-FLAGS = [
-    f"--{flag}"
-    for flag in (
-        *("headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run"),
-        *("disable-background-networking", "disable-component-update", "disable-sync"),
-    )
-]
 
 
 class Handler(SimpleHTTPRequestHandler):
@@ -52,16 +40,6 @@ def address():
 def serve():
     """Return a context manager that serves another folder in the same way."""
     return serving
-
-
-@pytest.fixture(scope="session")
-def chromium():
-    with sync_playwright() as playwright:
-        path = next(filter(None, map(shutil.which, NAMES)))
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
-        browser.on("context", lambda context: context.set_default_timeout(PATIENCE * 1000))
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="session")

@@ -37,13 +37,20 @@ RUN, *_ = sorted(
 CHAPTERS = [RUN.notebook.name, *(each.notebook.name for each in chapters() if each != RUN)]
 
 # Questions to the running JupyterLab. It knows of cells that it has not drawn yet.
-OPENED = "() => window.jupyterapp?.shell.currentWidget?.content?.model?.cells.length > 10"
+OPEN = """async (path) => {
+  await jupyterapp.commands.execute('docmanager:open', {path, factory: 'Notebook'});
+}"""
+OPENED = """(name) => {
+  const shown = window.jupyterapp?.shell.currentWidget;
+  return shown?.context?.path.endsWith(name) && shown.content.model?.cells.length > 10;
+}"""
 KERNEL = "() => jupyterapp.shell.currentWidget.sessionContext.kernelDisplayStatus === 'idle'"
 FINISHED = """() => {
   const all = [...jupyterapp.shell.currentWidget.content.model.cells];
   const code = all.filter((cell) => cell.type === 'code');
   const meant = (cell) => cell.getMetadata('tags')?.includes('raises-exception');
-  const failed = (cell) => cell.outputs.toJSON().some((out) => out.output_type === 'error');
+  const outputsOf = ({outputs}) => Array.from({length: outputs.length}, (_, n) => outputs.get(n));
+  const failed = (cell) => outputsOf(cell).some((out) => out.type === 'error');
   const done = (cell) => cell.executionCount && cell.executionState === 'idle';
   return code.every(done) || code.some((cell) => failed(cell) && !meant(cell));
 }"""
@@ -138,26 +145,27 @@ def choose(page, menu, entry):
 
 
 @pytest.fixture(scope="module")
-def context(chromium):
-    """Return a browser's memory: JupyterLab's own files are loaded and compiled once."""
-    context = chromium.new_context(viewport={"width": 1200, "height": 1000})
-    yield context
-    context.close()
-
-
-@pytest.fixture(scope="module", params=CHAPTERS)
-def opened(request, context, jupyter, home):
-    """Open a chapter where Binder opens it, run one of them; return page, file, complaints."""
+def lab(chromium, jupyter):
+    """Open JupyterLab where Binder opens it, with one chapter; return it, and its complaints."""
     url, token = jupyter
-    shutil.rmtree(home / "workspaces", ignore_errors=True)  # each visit to Binder is a first one
-    name, complaints = request.param, []
-    page = context.new_page()
+    complaints = []
+    page = chromium.new_page(viewport={"width": 1200, "height": 1000})
     page.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
     page.on("pageerror", lambda error: complaints.append(" ".join(error.stack.split())))
     page.on("request", lambda request: complaints.append(request.url) if foreign(request) else None)
+    page.goto(f"{url}lab/tree/book/{RUN.notebook.name}?token={token}")
+    yield page, complaints
+    page.close()
 
-    page.goto(f"{url}lab/tree/book/{name}?token={token}")
-    wait_for(page, OPENED, "the chapter is opened", polling=500)
+
+@pytest.fixture(scope="module", params=CHAPTERS)
+def opened(request, lab):
+    """Open a chapter, run one of them; return page, file, complaints."""
+    (page, complaints), name = lab, request.param
+    complaints.clear()
+    if name != RUN.notebook.name:
+        page.evaluate(OPEN, f"book/{name}")
+    wait_for(page, OPENED, "the chapter is opened", arg=name, polling=500)
     if name == RUN.notebook.name:
         wait_for(page, KERNEL, "its kernel is ready", polling=500)
         choose(page, "Run", "Run All Cells")
@@ -166,7 +174,7 @@ def opened(request, context, jupyter, home):
         wait_for(page, SAVED, "the chapter is saved", polling=500)
     wait_for(page, DRAWN, "every cell is drawn", polling=500)
     yield page, name, complaints
-    page.close()
+    page.evaluate("() => jupyterapp.shell.currentWidget.dispose()")
 
 
 def foreign(request):

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
 import subprocess
 import time
 from pathlib import Path
@@ -25,9 +23,6 @@ from tests.course.nbgrading import (
 from tools import PATIENCE, grade_demo, students
 
 ASSIGNMENT = students.ODD_ASSIGNMENT
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
 FOREIGN = "http://attacker.example"
 RUN = f"window.owned=1;new Image().src='{FOREIGN}/ran';document.title='owned'"
 LINK = "javascript:window.owned=1"
@@ -120,10 +115,8 @@ def attempts(given):
 
 
 @pytest.fixture(scope="module")
-def course(tmp_path_factory):
+def course(tmp_path_factory, chromium):  # without a browser nothing is graded for it
     """Return a course with a graded submission full of attempts, and its feedback."""
-    if CHROMIUM is None:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)("no Chromium found: install one")
     needs_sandbox()
     root = tmp_path_factory.mktemp("course")
     begin_course(root, ASSIGNMENT)
@@ -162,17 +155,6 @@ def formgrader(course):
             yield f"{address}formgrader/submissions/{name}/?index=0"
         finally:
             server.terminate()
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    sync_api = pytest.importorskip("playwright.sync_api", reason="make .venv/browser installs it")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox"], timeout=1000 * PATIENCE
-        )
-        yield browser
-        browser.close()
 
 
 # When an image that we add to a loaded page has failed, those before it have, and were asked for.

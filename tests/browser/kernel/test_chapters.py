@@ -21,7 +21,20 @@ NOTEBOOKS = [path for chapter in chapters() for path in chapter.notebooks]
 SITE = ROOT / "_build/lite-test"
 SETTINGS = {"exposeAppInBrowser": True, "disabledExtensions": ["jupyterlab-myst"]}
 
-OPENED = "() => window.jupyterapp?.shell.currentWidget?.content?.model?.cells.length > 10"
+STARTED = "() => window.jupyterapp?.commands.hasCommand('docmanager:open')"
+OPEN = """async (path) => {
+  await jupyterapp.restored;
+  await jupyterapp.commands.execute('docmanager:open', {path, factory: 'Notebook'});
+}"""
+OPENED = """(name) => {
+  const shown = jupyterapp.shell.currentWidget;
+  return shown?.context?.path.endsWith(name) && shown.content.model?.cells.length > 10;
+}"""
+CLOSE = """async () => {
+  const shown = jupyterapp.shell.currentWidget;
+  await shown.sessionContext.shutdown();
+  shown.dispose();
+}"""
 KERNEL = "() => jupyterapp.shell.currentWidget.sessionContext.kernelDisplayStatus === 'idle'"
 RUN_ALL = """async () => {
   await jupyterapp.commands.execute('notebook:clear-all-cell-outputs');
@@ -32,33 +45,44 @@ CELLS = """() => [...jupyterapp.shell.currentWidget.content.model.cells]
     ran: cell.executionCount && cell.executionState === 'idle',
     outputs: cell.outputs.toJSON(),
   }))"""
-RAN = f"() => ({CELLS})().filter((cell) => cell.ran).length"
-FINISHED = f"""() => {{
-  const cells = ({CELLS})();
-  return cells.every((cell) => cell.ran)
-    || cells.some((cell) => cell.outputs.some((out) => out.output_type === 'error'));
-}}"""
+# Asked again and again, so without copying what is shown.
+COUNTS = """() => {
+  const code = [...jupyterapp.shell.currentWidget.content.model.cells]
+    .filter((cell) => cell.type === 'code');
+  const outputsOf = ({outputs}) => Array.from({length: outputs.length}, (_, n) => outputs.get(n));
+  const ran = code.filter((cell) => cell.executionCount && cell.executionState === 'idle').length;
+  const failed = code.some((cell) => outputsOf(cell).some((out) => out.type === 'error'));
+  return {ran, finished: failed || ran === code.length};
+}"""
 
 
-def played(chromium, address, notebook):
-    """Run all cells of a chapter; return for each code cell if it ran, and its outputs."""
+@pytest.fixture(scope="module")
+def lab(chromium, serve):
+    """Open JupyterLite; return its page, in which each chapter has a kernel of its own."""
     config = json.loads((SITE / "jupyter-lite.json").read_text(encoding="utf-8"))
     config["jupyter-config-data"] |= SETTINGS
-    with contextlib.closing(chromium.new_context()) as context:
+    with serve(SITE) as address, contextlib.closing(chromium.new_context()) as context:
         context.route(lambda url: not url.startswith(address), lambda route: route.abort())
         page = context.new_page()
         page.route(f"{address}/jupyter-lite.json", lambda route: route.fulfill(json=config))
-        page.goto(f"{address}/lab/index.html?path={notebook}")
-        wait_for(page, OPENED, "the chapter is opened", polling=1000)
-        wait_for(page, KERNEL, "its kernel is ready", polling=1000)
-        page.evaluate(RUN_ALL)
-        ran = 0
-        with contextlib.suppress(TimeoutError):  # then a cell is found that did not run
-            while not page.evaluate(FINISHED):  # a chapter may take long, a cell may not
-                more = f"(ran) => ({FINISHED})() || ({RAN})() > ran"
-                page.wait_for_function(more, arg=ran, polling=1000)
-                ran = page.evaluate(RAN)
-        return page.evaluate(CELLS)
+        page.goto(f"{address}/lab/index.html")
+        wait_for(page, STARTED, "JupyterLite is there", polling=1000)
+        yield page
+
+
+def played(page, notebook):
+    """Run all cells of a chapter; return for each code cell if it ran, and its outputs."""
+    page.evaluate(OPEN, notebook)
+    wait_for(page, OPENED, "the chapter is opened", arg=notebook, polling=1000)
+    wait_for(page, KERNEL, "its kernel is ready", polling=1000)
+    page.evaluate(RUN_ALL)
+    more = f"(ran) => {{ const now = ({COUNTS})(); return now.finished || now.ran > ran; }}"
+    with contextlib.suppress(TimeoutError):  # then a cell is found that did not run
+        while not (now := page.evaluate(COUNTS))["finished"]:  # a chapter may take long, a cell not
+            page.wait_for_function(more, arg=now["ran"], polling=1000)
+    cells = page.evaluate(CELLS)
+    page.evaluate(CLOSE)
+    return cells
 
 
 def shown(outputs):
@@ -103,10 +127,9 @@ def complaints(name, stored, cells):
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_chapter_does_in_the_browsers_kernel_what_it_did_for_the_book(notebook, chromium, serve):
+def test_a_chapter_does_in_the_browsers_kernel_what_it_did_for_the_book(notebook, lab):
     found = json.loads(notebook.read_text(encoding="utf-8"))
     stored = [cell for cell in found["cells"] if cell["cell_type"] == "code"]
-    with serve(SITE) as address:
-        cells = played(chromium, address, notebook.name)
+    cells = played(lab, notebook.name)
     if found := list(complaints(notebook.name, stored, cells)):
         pytest.fail("\n".join(found), pytrace=False)

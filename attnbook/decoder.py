@@ -23,23 +23,21 @@ from attnbook._checks import (
     promote,
     real_array,
 )
-from attnbook.functional import (
-    AttentionOutput,
-    _dot_product_attention,
-    _quiet,
-    _softmax_in_place,
-)
+from attnbook.functional import AttentionOutput, _dot_product_attention, _quiet, _softmax_in_place
 from attnbook.layers import MultiHeadAttention
 from attnbook.long import KVCache
 from attnbook.masks import _causal
 from attnbook.positional import Placed, Positions, Rotary, Sizes, _placed
 
+__all__ = ["Decoder", "DecoderLayer", "DecoderTrace", "Parts", "feed_forward", "layer_norm"]
+__all__ += ["rms_norm", "swiglu"]
 
-def _vectors(x: ArrayLike) -> tuple[Array, np.dtype[Any]]:
-    """Return x in the dtype to compute in, and the dtype the result shall have."""
-    (x,), dtype = promote(x=x)
-    check_axes("x", x, 1, "(..., d_model)")
-    return x, dtype
+
+def _vectors(x: ArrayLike, **others: ArrayLike) -> tuple[list[Array], np.dtype[Any]]:
+    """Return all in the dtype to compute in, x first, and the dtype the result shall have."""
+    arrays, dtype = promote(x=x, **others)
+    check_axes("x", arrays[0], 1, "(..., d_model)")
+    return arrays, dtype
 
 
 def rms_norm(x: ArrayLike, gain: ArrayLike, eps: float = 1e-5) -> NDArray[np.floating]:
@@ -66,7 +64,7 @@ def rms_norm(x: ArrayLike, gain: ArrayLike, eps: float = 1e-5) -> NDArray[np.flo
     >>> rms_norm([1, 7], [5, 10], eps=0)  # the mean of 1 and 49 is 25
     array([ 1., 14.])
     """
-    x, dtype = _vectors(x)
+    (x,), dtype = _vectors(x)
     gain = real_array("gain", gain)
     check_shape("gain", gain, x.shape[-1:])
     return _rms_norm(x, gain, eps).astype(dtype, copy=False)
@@ -104,7 +102,7 @@ def layer_norm(
     >>> layer_norm([1, 7], [1, 10], [0, 5], eps=0)  # mean 4, deviations -3 and 3
     array([-1., 15.])
     """
-    x, dtype = _vectors(x)
+    (x,), dtype = _vectors(x)
     gain, bias = real_array("gain", gain), real_array("bias", bias)
     check_shape("gain", gain, x.shape[-1:])
     check_shape("bias", bias, x.shape[-1:])
@@ -140,7 +138,7 @@ def feed_forward(
     >>> feed_forward([[1], [-1]], [[2]], [1], [[10]], [0]).tolist()
     [[30.0], [0.0]]
     """
-    x, dtype = _vectors(x)
+    (x,), dtype = _vectors(x)
     w_in, b_in, w_out, b_out = _feed_forward_parameters(x.shape[-1], w_in, b_in, w_out, b_out)
     hidden = np.maximum(x @ w_in + b_in, 0)  # (..., hidden)
     output: NDArray[np.floating] = hidden @ w_out + b_out
@@ -187,7 +185,7 @@ def swiglu(
     >>> swiglu([np.log(3)], [[1]], [[1]], [[4]]) / np.log(3) ** 2  # a gate of 3/4
     array([3.])
     """
-    x, dtype = _vectors(x)
+    (x,), dtype = _vectors(x)
     parameters = _swiglu_parameters(x.shape[-1], w_gate, w_up, w_down)
     return _swiglu(x, *parameters).astype(dtype, copy=False)
 
@@ -496,9 +494,8 @@ class Decoder:
         max_new_tokens = check_count("max_new_tokens", max_new_tokens, 0)
         stops = check_tokens("stop", [] if stop is None else stop, len(self.embedding))
         _check_sampling(rng, temperature, top_p)
-        if caches is not None:
-            _check_caches(caches, len(self.layers))
         caches = [KVCache() for _ in self.layers] if caches is None else caches
+        _check_caches(caches, len(self.layers))
 
         tokens = np.concatenate([prompt, np.zeros(max_new_tokens, prompt.dtype)])
         positions = np.arange(tokens.size)

@@ -11,6 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from attnbook._checks import check_same_d_k, check_sequences, promote
 from attnbook.functional import _scale
 
+__all__ = ["ScoreStatistics", "Spread", "effective_keys", "entropy", "influence"]
+__all__ += ["rank_correlation", "score_statistics"]
+
 
 class Spread(NamedTuple):
     """Smallest, largest, mean and standard deviation of a set of numbers."""

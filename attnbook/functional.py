@@ -21,6 +21,9 @@ from attnbook._checks import (
     real_array,
 )
 
+__all__ = ["AttentionOutput", "additive_attention", "attend", "scaled_dot_product_attention"]
+__all__ += ["softmax"]
+
 # A NaN that comes of infinity minus infinity is its own warning, and where it is masked it concerns
 # nobody.
 _quiet = np.errstate(invalid="ignore")

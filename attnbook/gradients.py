@@ -22,10 +22,15 @@ from attnbook._checks import (
     promote,
     real_array,
 )
-from attnbook.decoder import _feed_forward_parameters, _swiglu_parameters
+from attnbook.decoder import _feed_forward_parameters, _swiglu_parameters, _vectors
 from attnbook.functional import _dot_product_attention, _mix, _product, _quiet, _scale, _seen
 from attnbook.layers import MultiHeadAttention, _merge, _split
 from attnbook.positional import Pairing, _rotated, _turn_for
+
+__all__ = ["attention_backward", "blockwise_attention_backward", "check_gradient", "cross_entropy"]
+__all__ += ["embedding_backward", "feed_forward_backward", "layer_norm_backward", "linear_backward"]
+__all__ += ["multi_head_backward", "relu_backward", "rms_norm_backward", "rotary_backward"]
+__all__ += ["softmax_backward", "swiglu_backward"]
 
 _Gradients = TypeVarTuple("_Gradients")
 _EPS = float(np.finfo(np.float64).eps)
@@ -227,7 +232,7 @@ def linear_backward(
     >>> d_x.tolist(), d_w.tolist(), d_b.tolist()
     ([[6.0, 7.0], [60.0, 70.0]], [[42.0], [53.0]], [11.0])
     """
-    d_output, x, dtype = _vectors(d_output, x)
+    (x, d_output), dtype = _vectors(x, d_output=d_output)
     w = real_array("w", w)
     check_projection("w", w, "x", x)
     check_shape("d_output", d_output, (*x.shape[:-1], w.shape[1]))
@@ -296,7 +301,7 @@ def rms_norm_backward(
     >>> d_x.round(2).tolist(), d_gain.tolist()  # 5 * ([1, 0] - 1/50 * [1, 7])
     ([4.9, -0.7], [1.0, 0.0])
     """
-    d_output, x, dtype = _vectors(d_output, x)
+    (x, d_output), dtype = _vectors(x, d_output=d_output)
     gain = real_array("gain", gain)
     check_shape("gain", gain, x.shape[-1:])
     check_shape("d_output", d_output, x.shape)
@@ -328,7 +333,7 @@ def layer_norm_backward(
     >>> d_x.tolist(), d_gain.tolist(), d_bias.tolist()  # deviations -3 and 3, divided by 6
     ([0.375, -0.375], [-3.0, 0.0], [6.0, 0.0])
     """
-    d_output, x, dtype = _vectors(d_output, x)
+    (x, d_output), dtype = _vectors(x, d_output=d_output)
     gain = real_array("gain", gain)
     check_shape("gain", gain, x.shape[-1:])
     check_shape("bias", real_array("bias", bias), x.shape[-1:])
@@ -397,7 +402,7 @@ def feed_forward_backward(
     >>> [gradient.tolist() for gradient in gradients]  # of the second token, ReLU leaves nothing
     [[[20.0], [0.0]], [[10.0]], [10.0], [[3.0]], [2.0]]
     """
-    d_output, x, dtype = _vectors(d_output, x)
+    (x, d_output), dtype = _vectors(x, d_output=d_output)
     w_in, b_in, w_out, b_out = _feed_forward_parameters(x.shape[-1], w_in, b_in, w_out, b_out)
     check_shape("d_output", d_output, (*x.shape[:-1], b_out.size))
     hidden = np.maximum(x @ w_in + b_in, 0)  # (..., hidden)
@@ -431,7 +436,7 @@ def swiglu_backward(
     >>> [gradient.tolist() for gradient in gradients]
     [[0.0], [[0.0]], [[0.0]], [[0.0]]]
     """
-    d_output, x, dtype = _vectors(d_output, x)
+    (x, d_output), dtype = _vectors(x, d_output=d_output)
     w_gate, w_up, w_down = _swiglu_parameters(x.shape[-1], w_gate, w_up, w_down)
     check_shape("d_output", d_output, (*x.shape[:-1], w_down.shape[1]))
     return _in(dtype, *_swiglu_backward(d_output, x, w_gate, w_up, w_down))
@@ -653,13 +658,6 @@ def _differences(
         gradient[at] = (d_output * (above - below)).sum() / (2 * step)
         rounding[at] = _EPS * np.abs(d_output * above).sum() / step
     return gradient, rounding
-
-
-def _vectors(d_output: ArrayLike, x: ArrayLike) -> tuple[Array, Array, np.dtype[Any]]:
-    """Return both in the dtype to compute in, and the dtype that gradients shall have."""
-    (d_output, x), dtype = promote(d_output=d_output, x=x)
-    check_axes("x", x, 1, "(..., d_model)")
-    return d_output, x, dtype
 
 
 def _in(dtype: np.dtype[Any], *gradients: *_Gradients) -> tuple[*_Gradients]:

@@ -24,6 +24,8 @@ from attnbook._checks import (
 )
 from attnbook.functional import AttentionOutput, _dot_product_attention, _quiet, _rounded
 
+__all__ = ["MultiHeadAttention", "cross_attention", "merge_heads", "self_attention", "split_heads"]
+
 
 def self_attention(
     x: ArrayLike,

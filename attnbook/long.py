@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from attnbook._checks import Array, Mask, check_attention, check_count, promote, real_array
 from attnbook.functional import _mix_what_is_seen, _scale
 
+__all__ = ["BlockwiseOutput", "KVCache", "blockwise_attention", "online_softmax"]
+
 # Minus infinity minus itself, where no key is seen yet, and log(0), where none ever is, are meant.
 _quiet = np.errstate(divide="ignore", invalid="ignore")
 

@@ -7,6 +7,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from attnbook._checks import check_count, check_lengths
 
+__all__ = ["causal_mask", "padding_mask"]
+
 
 def causal_mask(len_q: int, len_k: int | None = None) -> NDArray[np.bool_]:
     """Let each position attend to those up to and including its own; the last query ends the keys.

@@ -11,13 +11,10 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from attnbook._checks import (
-    check_count,
-    check_lengths,
-    check_positions,
-    check_sequences,
-    promote,
-)
+from attnbook._checks import check_count, check_lengths, check_positions, check_sequences, promote
+
+__all__ = ["Alibi", "Placed", "Positions", "Rotary", "Sinusoidal", "Sizes", "alibi_bias"]
+__all__ += ["apply_rotary", "relative_rotation", "sinusoidal_encoding"]
 
 Pairing = Literal["interleaved", "halves"]
 

@@ -25,6 +25,8 @@ from attnbook.gradients import (
 )
 from attnbook.positional import Rotary, _placed
 
+__all__ = ["Adam", "loss_and_gradient", "map_arrays", "warmup_cosine"]
+
 _P = TypeVar("_P")
 
 

@@ -37,9 +37,9 @@ def tree(named: dict[str, Any]) -> dict[str, Any]:
     return root
 
 
-def tokens_of(name: str) -> dict[str, list[str]]:
+def tokens_of(name: str) -> dict[str, tuple[str, ...]]:
     """Return the sentences that a model was run on, in order, and the tokens of each."""
-    return {sentence["text"]: sentence["tokens"] for sentence in facts(name)["sentences"]}
+    return {sentence["text"]: tuple(sentence["tokens"]) for sentence in facts(name)["sentences"]}
 
 
 def number_of(name: str, sentence: str) -> int:

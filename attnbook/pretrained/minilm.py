@@ -58,8 +58,7 @@ def tokens(sentence: str) -> tuple[str, ...]:
     >>> tokens(sentences()[4])[:5]
     ('[CLS]', 'words', 'gain', 'their', 'meaning')
     """
-    number_of("minilm", sentence)
-    return tuple(tokens_of("minilm")[sentence])
+    return list(tokens_of("minilm").values())[number_of("minilm", sentence)]
 
 
 def hidden_states(sentence: str, layer: int) -> NDArray[np.float64]:
@@ -147,10 +146,9 @@ def head_projections(layer: int, head: int) -> HeadProjections:
             f"head ({head}) of layer ({layer}) is not shipped; there are head 2 of layer 0, "
             "head 8 of layer 1, and heads 0 to 11 of layer 3"
         )
-    whole = multi_head_attention(layer)
     columns = slice(32 * head, 32 * (head + 1))
     return HeadProjections(
-        *(getattr(whole, name)[..., columns].copy() for name in HeadProjections._fields)
+        *(_stored(f"layer3.{name}")[..., columns].copy() for name in HeadProjections._fields)
     )
 
 

@@ -65,6 +65,7 @@ def load(path: str | os.PathLike[str] | None = None) -> Decoder:
         def read(name: str) -> NDArray[np.float32]:
             return read_tensor(file, tensors[f"{name}.weight"]).T  # for x @ w
 
+        merges = (merge.split(" ") for merge in facts["tokenizer.ggml.merges"])
         layers = []
         for block in (f"blk.{number}" for number in range(facts["llama.block_count"])):
             attention = MultiHeadAttention(
@@ -92,7 +93,7 @@ def load(path: str | os.PathLike[str] | None = None) -> Decoder:
             norm_eps=1e-5,  # the file has it in single precision
             tokenizer=BytePairTokenizer(
                 tuple(facts["tokenizer.ggml.tokens"]),
-                tuple(_pair(merge) for merge in facts["tokenizer.ggml.merges"]),
+                tuple((left, right) for left, right in merges),
             ),
         )
 
@@ -133,8 +134,7 @@ def tokens(sentence: str) -> tuple[str, ...]:
     >>> tokens(sentences()[0])[:5]
     ('The', ' animal', ' didn', "'t", ' cross')
     """
-    number_of("smollm2", sentence)
-    return tuple(tokens_of("smollm2")[sentence])
+    return list(tokens_of("smollm2").values())[number_of("smollm2", sentence)]
 
 
 def hidden_states(sentence: str, layer: int) -> NDArray[np.float64]:
@@ -442,8 +442,3 @@ def _check_file(file: BufferedReader) -> None:
     if (digest := hashlib.file_digest(file, "sha256").hexdigest()) != SHA256:
         raise ValueError(f"{FILE} must have SHA-256 {SHA256}, got {digest}")
     file.seek(0)
-
-
-def _pair(merge: str) -> tuple[str, str]:
-    left, right = merge.split(" ")
-    return left, right

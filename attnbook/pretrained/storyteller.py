@@ -140,9 +140,8 @@ def record(positions: Scheme = "rotary") -> Record:
 
 
 def _check(positions: str) -> None:
-    schemes = tuple(facts("storyteller")["records"])
-    if positions not in schemes:
-        raise ValueError(f"positions must be one of {schemes}, got {positions!r}")
+    if positions not in SCHEMES:
+        raise ValueError(f"positions must be one of {tuple(SCHEMES)}, got {positions!r}")
 
 
 def _parameters(name: str) -> dict[str, NDArray[np.float32]]:

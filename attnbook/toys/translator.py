@@ -112,37 +112,6 @@ class Parts:
     cross_entropy: Callable[[Array, NDArray[np.intp]], tuple[float, Array]] = _cross_entropy
 
 
-class _Read(NamedTuple):
-    """The steps of the encoder, in their order."""
-
-    x0: Array
-    n0: Array
-    weights: Array
-    x1: Array
-    n1: Array
-    hidden: Array
-    x2: Array
-    memory: Array
-
-
-class _Written(NamedTuple):
-    """The steps of the decoder, in their order."""
-
-    y0: Array
-    m0: Array
-    past: Mask
-    weights: Array
-    y1: Array
-    m1: Array
-    cross_weights: Array
-    y2: Array
-    m2: Array
-    hidden: Array
-    y3: Array
-    m3: Array
-    logits: Array
-
-
 class TranslatorTrace(NamedTuple):
     """What a translator computed: the logits, the memory, the weights of its three attentions.
 
@@ -222,20 +191,10 @@ class Translator:
         one = np.ones(d_model)
         return cls(
             embedding=0.5 * rng.standard_normal((VOCAB_SIZE, d_model)),
-            encoder=EncoderLayer(
-                attention_norm=one,
-                attention=attention(),
-                feed_forward_norm=one,
-                **feed_forward_layer(),
-            ),
+            encoder=EncoderLayer(one, attention(), one, **feed_forward_layer()),
             memory_norm=one,
             decoder=TranslatorLayer(
-                attention_norm=one,
-                attention=attention(),
-                cross_norm=one,
-                cross_attention=attention(),
-                feed_forward_norm=one,
-                **feed_forward_layer(),
+                one, attention(), one, attention(), one, **feed_forward_layer()
             ),
             final_norm=one,
             output=normal(d_model, VOCAB_SIZE, 0.3),
@@ -244,7 +203,8 @@ class Translator:
     def memory(self, source: ArrayLike) -> Array:
         """Read texts: return what the decoder looks at, (..., source_len, d_model)."""
         source = self._tokens("source", source)
-        return self._read(source, _seen(source)).memory
+        memory, *_ = self._read(source, _seen(source))
+        return memory
 
     def logits(
         self, source: ArrayLike, target_in: ArrayLike, memory: ArrayLike | None = None
@@ -280,11 +240,10 @@ class Translator:
         """
         source, target_in = self._tokens("source", source), self._tokens("target_in", target_in)
         seen = _seen(source)
-        read = self._read(source, seen)
-        memory = _another(memory, read.memory)
-        written = self._write(target_in, memory, seen)
-        weights = read.weights, written.weights, written.cross_weights
-        return TranslatorTrace(written.logits, memory, *weights)
+        own, weights, *_ = self._read(source, seen)
+        memory = _another(memory, own)
+        logits, past_weights, cross_weights, *_ = self._write(target_in, memory, seen)
+        return TranslatorTrace(logits, memory, weights, past_weights, cross_weights)
 
     def greedy(self, source: ArrayLike, memory: ArrayLike | None = None) -> NDArray[np.intp]:
         """Write the most probable character ten times, each after those before it.
@@ -299,10 +258,11 @@ class Translator:
         """
         source = self._tokens("source", source)
         seen = _seen(source)
-        memory = _another(memory, self._read(source, seen).memory)
+        own, *_ = self._read(source, seen)
+        memory = _another(memory, own)
         written = np.full((*source.shape[:-1], 1), START)
         for _ in range(_LENGTH):
-            logits = self._write(written, memory, seen).logits
+            logits, *_ = self._write(written, memory, seen)
             best = logits[..., -1:, :].argmax(axis=-1)  # (..., 1)
             written = np.concatenate([written, best], axis=-1)
         return written[..., 1:]
@@ -323,8 +283,8 @@ class Translator:
             raise ValueError(f"{name} must have shape (..., len), len > 0, got {tokens.shape}")
         return tokens
 
-    def _read(self, source: NDArray[np.intp], seen: Mask) -> _Read:
-        """Go through the encoder; each step is (..., source_len, d_model) if it says nothing."""
+    def _read(self, source: NDArray[np.intp], seen: Mask) -> tuple[Array, ...]:
+        """Return memory, weights and the encoder's steps, (..., source_len, d_model) if unsaid."""
         layer, parts = self.encoder, self.parts
         x0 = self.embedding[source]
         x0 = x0 + parts.source_positions(*x0.shape[-2:])
@@ -334,10 +294,11 @@ class Translator:
         n1 = parts.norm(x1, layer.feed_forward_norm)
         hidden = np.maximum(n1 @ layer.w_in + layer.b_in, 0)  # (..., source_len, hidden)
         x2 = parts.add(x1, hidden @ layer.w_out + layer.b_out)
-        return _Read(x0, n0, weights, x1, n1, hidden, x2, parts.norm(x2, self.memory_norm))
+        memory = parts.norm(x2, self.memory_norm)
+        return memory, weights, x0, n0, x1, n1, hidden, x2
 
-    def _write(self, target_in: NDArray[np.intp], memory: Array, seen: Mask) -> _Written:
-        """Go through the decoder; each step is (..., len, d_model) if it says nothing."""
+    def _write(self, target_in: NDArray[np.intp], memory: Array, seen: Mask) -> tuple[Array, ...]:
+        """Return logits, both weights and the decoder's steps, (..., len, d_model) if unsaid."""
         layer, parts = self.decoder, self.parts
         y0 = self.embedding[target_in]
         y0 = y0 + parts.target_positions(*y0.shape[-2:])
@@ -353,8 +314,7 @@ class Translator:
         y3 = parts.add(y2, hidden @ layer.w_out + layer.b_out)
         m3 = parts.norm(y3, self.final_norm)
         logits = m3 @ self.output  # (..., len, VOCAB_SIZE)
-        steps = y0, m0, past, weights, y1, m1, cross_weights, y2, m2, hidden, y3, m3, logits
-        return _Written(*steps)
+        return logits, weights, cross_weights, y0, m0, y1, m1, y2, m2, hidden, y3, m3
 
 
 def after_start(target: ArrayLike) -> NDArray[np.intp]:
@@ -422,32 +382,31 @@ def loss_and_gradient(
         )
     target_in = after_start(target)
     seen = _seen(source)
-    read = model._read(source, seen)
-    written = model._write(target_in, read.memory, seen)
-    loss, d_logits = model.parts.cross_entropy(written.logits, target)
+    memory, x_weights, x0, n0, x1, n1, x_hidden, x2 = model._read(source, seen)
+    written = model._write(target_in, memory, seen)
+    logits, y_weights, cross_weights, y0, m0, y1, m1, y2, m2, y_hidden, y3, m3 = written
+    loss, d_logits = model.parts.cross_entropy(logits, target)
 
     # Backward, from the last line up. A residual connection hands its gradient on as it is, and
     # what came through the part beside it is added.
     layer, parts = model.decoder, model.parts
-    d_m3, d_output, _ = _linear_backward(d_logits, written.m3, model.output)
-    d_y3, d_final_norm = parts.norm_backward(d_m3, written.y3, model.final_norm)
-    d_m2, *d_feed_forward = _feed_forward_backward(
-        d_y3, written.m2, layer.w_in, written.hidden, layer.w_out
-    )
-    d_part, d_feed_forward_norm = parts.norm_backward(d_m2, written.y2, layer.feed_forward_norm)
+    past = parts.past(m0.shape[-2], m0.shape[-2])
+    d_m3, d_output, _ = _linear_backward(d_logits, m3, model.output)
+    d_y3, d_final_norm = parts.norm_backward(d_m3, y3, model.final_norm)
+    d_m2, *d_feed_forward = _feed_forward_backward(d_y3, m2, layer.w_in, y_hidden, layer.w_out)
+    d_part, d_feed_forward_norm = parts.norm_backward(d_m2, y2, layer.feed_forward_norm)
     d_y2 = parts.add(d_y3, d_part)
-    memory = read.memory, read.memory  # of which keys and values are made
     d_m1, d_key, d_value, d_cross_attention = parts.attention_backward(
-        d_y2, layer.cross_attention, written.m1, *memory, seen, written.cross_weights
+        d_y2, layer.cross_attention, m1, memory, memory, seen, cross_weights
     )
     d_memory = d_key + d_value  # (batch, source_len, d_model)
-    d_part, d_cross_norm = parts.norm_backward(d_m1, written.y1, layer.cross_norm)
+    d_part, d_cross_norm = parts.norm_backward(d_m1, y1, layer.cross_norm)
     d_y1 = parts.add(d_y2, d_part)
     d_query, d_key, d_value, d_attention = parts.attention_backward(
-        d_y1, layer.attention, *[written.m0] * 3, written.past, written.weights
+        d_y1, layer.attention, m0, m0, m0, past, y_weights
     )
     d_m0 = d_query + d_key + d_value
-    d_part, d_attention_norm = parts.norm_backward(d_m0, written.y0, layer.attention_norm)
+    d_part, d_attention_norm = parts.norm_backward(d_m0, y0, layer.attention_norm)
     d_y0 = parts.add(d_y1, d_part)
     d_decoder = TranslatorLayer(
         *(d_attention_norm, d_attention, d_cross_norm, d_cross_attention),
@@ -456,17 +415,15 @@ def loss_and_gradient(
 
     # The encoder learns through the memory only.
     encoder = model.encoder
-    d_x2, d_memory_norm = parts.norm_backward(d_memory, read.x2, model.memory_norm)
-    d_n1, *d_feed_forward = _feed_forward_backward(
-        d_x2, read.n1, encoder.w_in, read.hidden, encoder.w_out
-    )
-    d_part, d_feed_forward_norm = parts.norm_backward(d_n1, read.x1, encoder.feed_forward_norm)
+    d_x2, d_memory_norm = parts.norm_backward(d_memory, x2, model.memory_norm)
+    d_n1, *d_feed_forward = _feed_forward_backward(d_x2, n1, encoder.w_in, x_hidden, encoder.w_out)
+    d_part, d_feed_forward_norm = parts.norm_backward(d_n1, x1, encoder.feed_forward_norm)
     d_x1 = parts.add(d_x2, d_part)
     d_query, d_key, d_value, d_attention = parts.attention_backward(
-        d_x1, encoder.attention, *[read.n0] * 3, seen, read.weights
+        d_x1, encoder.attention, n0, n0, n0, seen, x_weights
     )
     d_n0 = d_query + d_key + d_value
-    d_part, d_attention_norm = parts.norm_backward(d_n0, read.x0, encoder.attention_norm)
+    d_part, d_attention_norm = parts.norm_backward(d_n0, x0, encoder.attention_norm)
     d_x0 = parts.add(d_x1, d_part)
     d_embedding = parts.embedding_backward(d_x0, source, VOCAB_SIZE)
     d_embedding += parts.embedding_backward(d_y0, target_in, VOCAB_SIZE)

@@ -494,8 +494,9 @@ class Decoder:
         max_new_tokens = check_count("max_new_tokens", max_new_tokens, 0)
         stops = check_tokens("stop", [] if stop is None else stop, len(self.embedding))
         _check_sampling(rng, temperature, top_p)
+        if caches is not None:
+            _check_caches(caches, len(self.layers))
         caches = [KVCache() for _ in self.layers] if caches is None else caches
-        _check_caches(caches, len(self.layers))
 
         tokens = np.concatenate([prompt, np.zeros(max_new_tokens, prompt.dtype)])
         positions = np.arange(tokens.size)

@@ -283,7 +283,7 @@ class Translator:
             raise ValueError(f"{name} must have shape (..., len), len > 0, got {tokens.shape}")
         return tokens
 
-    def _read(self, source: NDArray[np.intp], seen: Mask) -> tuple[Array, ...]:
+    def _read(self, source: NDArray[np.intp], seen: Mask) -> tuple[NDArray[Any], ...]:
         """Return memory, weights and the encoder's steps, (..., source_len, d_model) if unsaid."""
         layer, parts = self.encoder, self.parts
         x0 = self.embedding[source]
@@ -297,7 +297,9 @@ class Translator:
         memory = parts.norm(x2, self.memory_norm)
         return memory, weights, x0, n0, x1, n1, hidden, x2
 
-    def _write(self, target_in: NDArray[np.intp], memory: Array, seen: Mask) -> tuple[Array, ...]:
+    def _write(
+        self, target_in: NDArray[np.intp], memory: Array, seen: Mask
+    ) -> tuple[NDArray[Any], ...]:
         """Return logits, both weights and the decoder's steps, (..., len, d_model) if unsaid."""
         layer, parts = self.decoder, self.parts
         y0 = self.embedding[target_in]
@@ -314,7 +316,7 @@ class Translator:
         y3 = parts.add(y2, hidden @ layer.w_out + layer.b_out)
         m3 = parts.norm(y3, self.final_norm)
         logits = m3 @ self.output  # (..., len, VOCAB_SIZE)
-        return logits, weights, cross_weights, y0, m0, y1, m1, y2, m2, hidden, y3, m3
+        return logits, weights, cross_weights, past, y0, m0, y1, m1, y2, m2, hidden, y3, m3
 
 
 def after_start(target: ArrayLike) -> NDArray[np.intp]:
@@ -384,13 +386,12 @@ def loss_and_gradient(
     seen = _seen(source)
     memory, x_weights, x0, n0, x1, n1, x_hidden, x2 = model._read(source, seen)
     written = model._write(target_in, memory, seen)
-    logits, y_weights, cross_weights, y0, m0, y1, m1, y2, m2, y_hidden, y3, m3 = written
+    logits, y_weights, cross_weights, past, y0, m0, y1, m1, y2, m2, y_hidden, y3, m3 = written
     loss, d_logits = model.parts.cross_entropy(logits, target)
 
     # Backward, from the last line up. A residual connection hands its gradient on as it is, and
     # what came through the part beside it is added.
     layer, parts = model.decoder, model.parts
-    past = parts.past(m0.shape[-2], m0.shape[-2])
     d_m3, d_output, _ = _linear_backward(d_logits, m3, model.output)
     d_y3, d_final_norm = parts.norm_backward(d_m3, y3, model.final_norm)
     d_m2, *d_feed_forward = _feed_forward_backward(d_y3, m2, layer.w_in, y_hidden, layer.w_out)

@@ -751,16 +751,16 @@ def test_sinusoidal_is_a_scheme_of_two_numbers():
 
 
 @pytest.mark.parametrize(
-    ("made", "message"),
+    ("positions", "message"),
     [
         (lambda: Rotary(base=0.0), "base must be positive, got 0.0"),
         (lambda: Rotary(pairing="pairs"), "pairing must be 'interleaved' or 'halves', got 'pairs'"),
         (lambda: Sinusoidal(base=-1.0), "base must be positive, got -1.0"),
     ],
 )
-def test_positions_that_cannot_be_are_named(made, message):
+def test_positions_that_cannot_be_are_named(positions, message):
     with pytest.raises(ValueError, match=f"^{message}"):
-        made()
+        positions()
 
 
 def test_a_model_is_shown_in_one_line_of_sizes():
@@ -907,15 +907,15 @@ def test_a_layer_that_does_not_fit_is_named(changed, error, message):
         dataclasses.replace(random_layer(), **changed)
 
 
-@pytest.mark.parametrize("made", [random_layer(), random_decoder()], ids=["layer", "decoder"])
-def test_what_is_made_stays_as_it_is(made):
-    field = dataclasses.fields(made)[0].name
+@pytest.mark.parametrize("model", [random_layer(), random_decoder()], ids=["layer", "decoder"])
+def test_what_is_made_stays_as_it_is(model):
+    field = dataclasses.fields(model)[0].name
     with pytest.raises(dataclasses.FrozenInstanceError):
-        setattr(made, field, getattr(made, field))
-    assert made != dataclasses.replace(made)  # equal by identity: arrays have no one truth value
-    assert made in {made}
+        setattr(model, field, getattr(model, field))
+    assert model != dataclasses.replace(model)  # equal by identity: arrays have no one truth value
+    assert model in {model}
     with pytest.raises(TypeError, match="positional"):
-        type(made)(getattr(made, field))
+        type(model)(getattr(model, field))
 
 
 @pytest.mark.parametrize("letter", "qkv")

@@ -163,9 +163,9 @@ def test_a_right_answer_is_right_on_other_inputs_and_in_float32(name, answer):
 
 @pytest.mark.parametrize("name", ["soft-lookup", "softmax", "attention", "causal", "multi-head"])
 def test_scores_that_are_large_and_close_are_exact_in_float32(name):
-    def answer(*given):
+    def answer(*inputs):
         return RIGHT[name][0](
-            *(np.float32(g) if np.asarray(g).dtype == float else g for g in given)
+            *(np.float32(x) if np.asarray(x).dtype == float else x for x in inputs)
         )
 
     check(name, answer)

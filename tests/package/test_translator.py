@@ -228,7 +228,7 @@ def test_any_leading_axes_to_look_but_two_to_learn():
 
 @pytest.mark.parametrize("name", ["source", "target_in"])
 @pytest.mark.parametrize(
-    ("given", "error", "message"),
+    ("tokens", "error", "message"),
     [
         ([[1.0]], TypeError, "{} must be integers, got dtype float64"),
         ([[39]], ValueError, "{} must be from 0 to 38, got 39 to 39"),
@@ -237,10 +237,10 @@ def test_any_leading_axes_to_look_but_two_to_learn():
         (5, ValueError, r"{} must have shape \(..., len\), len > 0, got \(\)"),
     ],
 )
-def test_tokens_that_are_none(name, given, error, message):
+def test_tokens_that_are_none(name, tokens, error, message):
     fine = {"source": [[1, 2]], "target_in": [[START]]}
     with pytest.raises(error, match=message.format(name)):
-        random_translator().logits(**fine | {name: given})
+        random_translator().logits(**fine | {name: tokens})
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+Array: TypeAlias = NDArray[np.floating]
+Mask: TypeAlias = NDArray[np.bool_]
 
 _SINGLE = np.dtype(np.float32)
 _FAST = _SINGLE, np.dtype(np.float64)  # which are computed in as they are
@@ -21,7 +24,7 @@ def real_array(name: str, given: ArrayLike) -> NDArray[Any]:
     return array
 
 
-def promote(**inputs: ArrayLike) -> tuple[list[NDArray[np.floating]], np.dtype[Any]]:
+def promote(**inputs: ArrayLike) -> tuple[list[Array], np.dtype[Any]]:
     """Return the inputs in the dtype to compute in, and the dtype the result shall have.
 
     Learned weights have no part in this: wider ones raise the computation's dtype by NumPy's
@@ -39,25 +42,22 @@ def promote(**inputs: ArrayLike) -> tuple[list[NDArray[np.floating]], np.dtype[A
     return [array.astype(compute, copy=False) for array in arrays], dtype
 
 
-def check_sequences(**sequences: NDArray[Any]) -> tuple[int, ...]:
+def check_axes(name: str, array: NDArray[Any], least: int, axes: str) -> None:
+    if array.ndim < least:
+        plural = "axis" if least == 1 else "axes"
+        raise ValueError(
+            f"{name} must have at least {least} {plural} {axes}, got shape {array.shape}"
+        )
+
+
+def check_sequences(shared: bool = False, **sequences: NDArray[Any]) -> tuple[int, ...]:
     """Require two axes or more of each named array, and leading axes that broadcast.
 
-    Return the shape that the leading axes broadcast to.
+    Where heads may be shared, the first array may have more of them (axis -3), a multiple. Return
+    the shape that the leading axes broadcast to.
     """
-    return _leading_axes(sequences, shared=False)
-
-
-def check_shared_heads(**sequences: NDArray[Any]) -> tuple[int, ...]:
-    """Require the same, but the first array may have more heads (axis -3), a multiple."""
-    return _leading_axes(sequences, shared=True)
-
-
-def _leading_axes(sequences: dict[str, NDArray[Any]], shared: bool) -> tuple[int, ...]:
     for name, array in sequences.items():
-        if array.ndim < 2:
-            raise ValueError(
-                f"{name} must have at least 2 axes (..., length, features), got shape {array.shape}"
-            )
+        check_axes(name, array, 2, "(..., length, features)")
     leading = [array.shape[:-2] for array in sequences.values()]
     if leading.count(leading[0]) == len(leading):  # as a rule, and broadcast_shapes is slow
         return leading[0]
@@ -86,20 +86,22 @@ def _listed(things: Iterable[object]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def check_same_length(key: NDArray[Any], value: NDArray[Any]) -> None:
-    if key.shape[-2] != value.shape[-2]:
-        raise ValueError(
-            "key and value must have the same length len_k, "
-            f"got {key.shape[-2]} and {value.shape[-2]}"
-        )
+def check_same(names: str, what: str, first: int, second: int) -> None:
+    if first != second:
+        raise ValueError(f"{names} must have the same {what}, got {first} and {second}")
+
+
+def check_count(name: str, given: Any, least: int = 1) -> int:
+    """Return a whole number, if it is not too small."""
+    count = operator.index(given)
+    if count < least:
+        rule = f"be at least {least}" if least else "not be negative"
+        raise ValueError(f"{name} must {rule}, got {given}")
+    return count
 
 
 def check_same_d_k(query: NDArray[Any], key: NDArray[Any]) -> None:
-    if query.shape[-1] != key.shape[-1]:
-        raise ValueError(
-            "query and key must have the same last axis d_k, "
-            f"got {query.shape[-1]} and {key.shape[-1]}"
-        )
+    check_same("query and key", "last axis d_k", query.shape[-1], key.shape[-1])
     if query.shape[-1] == 0:
         raise ValueError(f"d_k must be at least 1, got query of shape {query.shape}")
 
@@ -110,25 +112,31 @@ def check_attention(
     value: NDArray[Any],
     mask: ArrayLike | None,
     bias: ArrayLike | None = None,
-) -> tuple[tuple[int, ...], NDArray[np.bool_] | None, NDArray[Any] | None]:
-    """Require that queries can attend to keys; return the leading axes, and mask and bias."""
-    leading = check_shared_heads(query=query, key=key, value=value)
-    check_same_length(key, value)
+) -> tuple[tuple[int, ...], Mask | None, NDArray[Any] | None]:
+    """Require that queries can attend to keys; return the output's leading axes, mask and bias."""
+    leading = check_sequences(shared=True, query=query, key=key, value=value)
+    check_same("key and value", "length len_k", key.shape[-2], value.shape[-2])
     check_same_d_k(query, key)
-    if mask is None and bias is None:
-        return leading, None, None
-    return leading, *check_mask_and_bias(mask, bias, (*leading, query.shape[-2], key.shape[-2]))
+    return check_mask_and_bias(mask, bias, (*leading, query.shape[-2], key.shape[-2]))
 
 
 def check_mask_and_bias(
     mask: ArrayLike | None, bias: ArrayLike | None, shape: tuple[int, ...]
-) -> tuple[NDArray[np.bool_] | None, NDArray[Any] | None]:
-    """Return both as arrays, if they are what they should be for scores of this shape."""
-    mask = None if mask is None else check_mask(mask, shape)
-    return mask, None if bias is None else check_bias(bias, shape, mask)
+) -> tuple[tuple[int, ...], Mask | None, NDArray[Any] | None]:
+    """Return both as arrays of two axes or more, if they fit scores of this shape, and before them
+    the leading axes that the scores then have.
+    """
+    leading = shape[:-2]
+    if mask is not None:
+        mask = np.atleast_2d(check_mask(mask, shape))
+        leading = np.broadcast_shapes(leading, mask.shape[:-2])
+    if bias is not None:
+        bias = np.atleast_2d(check_bias(bias, shape, mask))
+        leading = np.broadcast_shapes(leading, bias.shape[:-2])
+    return leading, mask, bias
 
 
-def check_weight(name: str, weight: NDArray[Any], expected: tuple[int, ...]) -> None:
+def check_shape(name: str, weight: NDArray[Any], expected: tuple[int, ...]) -> None:
     if weight.shape != expected:
         raise ValueError(f"{name} must have shape {expected}, got {weight.shape}")
 
@@ -142,7 +150,7 @@ def check_projection(name: str, weight: NDArray[Any], x_name: str, x: NDArray[An
         )
 
 
-def check_mask(mask: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+def check_mask(mask: ArrayLike, shape: tuple[int, ...]) -> Mask:
     """Return the mask as an array, if it is boolean and broadcasts to (..., len_q, len_k)."""
     mask = np.asarray(mask)
     if mask.dtype != bool:
@@ -156,7 +164,7 @@ def check_mask(mask: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.bool_]:
 
 
 def check_bias(
-    bias: ArrayLike, shape: tuple[int, ...], mask: NDArray[np.bool_] | None, *, heads: bool = False
+    bias: ArrayLike, shape: tuple[int, ...], mask: Mask | None, *, heads: bool = False
 ) -> NDArray[Any]:
     """Return the bias as an array, if it holds numbers and broadcasts to the masked scores."""
     bias = real_array("bias", bias)
@@ -170,16 +178,6 @@ def check_bias(
     axes = "(..., num_heads, len_q, len_k)" if heads else "(..., len_q, len_k)"
     _check_broadcasts("bias", bias, axes, shape, fixed=3 if heads else 2)
     return bias
-
-
-def check_base(base: float) -> None:
-    if not base > 0:
-        raise ValueError(f"base must be positive, got {base}")
-
-
-def check_pairing(name: str, pairing: str) -> None:
-    if pairing not in ("interleaved", "halves"):
-        raise ValueError(f"{name} must be 'interleaved' or 'halves', got {pairing!r}")
 
 
 def check_positions(name: str, positions: ArrayLike, shape: tuple[int, ...]) -> NDArray[Any]:
@@ -210,12 +208,8 @@ def _check_broadcasts(
 
 def check_lengths(len_q: int, len_k: int | None) -> tuple[int, int]:
     """Return both lengths, if neither is negative; the second is the first by default."""
-    len_q = operator.index(len_q)
-    len_k = len_q if len_k is None else operator.index(len_k)
-    for name, length in (("len_q", len_q), ("len_k", len_k)):
-        if length < 0:
-            raise ValueError(f"{name} must not be negative, got {length}")
-    return len_q, len_k
+    len_q = check_count("len_q", len_q, 0)
+    return len_q, len_q if len_k is None else check_count("len_k", len_k, 0)
 
 
 def check_heads(

@@ -4,40 +4,40 @@ from __future__ import annotations
 
 import functools
 import math
-import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attnbook._checks import (
+    Array,
+    Mask,
+    check_axes,
+    check_count,
     check_mask,
     check_positions,
+    check_shape,
     check_tokens,
-    check_weight,
     promote,
     real_array,
 )
-from attnbook.functional import (
-    AttentionOutput,
-    _dot_product_attention,
-    _quiet,
-    _softmax_in_place,
-)
+from attnbook.functional import AttentionOutput, _dot_product_attention, _quiet, _softmax_in_place
 from attnbook.layers import MultiHeadAttention
 from attnbook.long import KVCache
-from attnbook.masks import causal_mask
-from attnbook.positional import Placed, Positions, Rotary, Sizes
+from attnbook.masks import _causal
+from attnbook.positional import Placed, Positions, Rotary, Sizes, _placed
+
+__all__ = ["Decoder", "DecoderLayer", "DecoderTrace", "Parts", "feed_forward", "layer_norm"]
+__all__ += ["rms_norm", "swiglu"]
 
 
-def _vectors(x: ArrayLike) -> tuple[NDArray[np.floating], np.dtype[Any]]:
-    """Return x in the dtype to compute in, and the dtype the result shall have."""
-    (x,), dtype = promote(x=x)
-    if not x.ndim:
-        raise ValueError("x must have at least 1 axis (..., d_model), got a single number")
-    return x, dtype
+def _vectors(x: ArrayLike, **others: ArrayLike) -> tuple[list[Array], np.dtype[Any]]:
+    """Return all in the dtype to compute in, x first, and the dtype the result shall have."""
+    arrays, dtype = promote(x=x, **others)
+    check_axes("x", arrays[0], 1, "(..., d_model)")
+    return arrays, dtype
 
 
 def rms_norm(x: ArrayLike, gain: ArrayLike, eps: float = 1e-5) -> NDArray[np.floating]:
@@ -64,15 +64,15 @@ def rms_norm(x: ArrayLike, gain: ArrayLike, eps: float = 1e-5) -> NDArray[np.flo
     >>> rms_norm([1, 7], [5, 10], eps=0)  # the mean of 1 and 49 is 25
     array([ 1., 14.])
     """
-    x, dtype = _vectors(x)
+    (x,), dtype = _vectors(x)
     gain = real_array("gain", gain)
-    check_weight("gain", gain, x.shape[-1:])
+    check_shape("gain", gain, x.shape[-1:])
     return _rms_norm(x, gain, eps).astype(dtype, copy=False)
 
 
-def _rms_norm(x: NDArray[np.floating], gain: NDArray[Any], eps: float) -> NDArray[np.floating]:
+def _rms_norm(x: Array, gain: NDArray[Any], eps: float) -> Array:
     mean_square = np.vecdot(x, x)[..., None] / x.shape[-1]  # (..., 1)
-    normed: NDArray[np.floating] = x / np.sqrt(mean_square + eps) * gain
+    normed: Array = x / np.sqrt(mean_square + eps) * gain
     return normed
 
 
@@ -102,34 +102,27 @@ def layer_norm(
     >>> layer_norm([1, 7], [1, 10], [0, 5], eps=0)  # mean 4, deviations -3 and 3
     array([-1., 15.])
     """
-    x, dtype = _vectors(x)
+    (x,), dtype = _vectors(x)
     gain, bias = real_array("gain", gain), real_array("bias", bias)
-    check_weight("gain", gain, x.shape[-1:])
-    check_weight("bias", bias, x.shape[-1:])
+    check_shape("gain", gain, x.shape[-1:])
+    check_shape("bias", bias, x.shape[-1:])
     deviation = x - x.mean(axis=-1, keepdims=True)
     normed: NDArray[np.floating] = _rms_norm(deviation, gain, eps) + bias
     return normed.astype(dtype, copy=False)
 
 
 def feed_forward(
-    x: ArrayLike,
-    w_in: ArrayLike,
-    b_in: ArrayLike,
-    w_out: ArrayLike,
-    b_out: ArrayLike,
-    activation: Literal["relu", "gelu"] = "relu",
+    x: ArrayLike, w_in: ArrayLike, b_in: ArrayLike, w_out: ArrayLike, b_out: ArrayLike
 ) -> NDArray[np.floating]:
     """Send each token through two layers with a bend between them.
 
-    ``activation(x @ w_in + b_in) @ w_out + b_out`` :cite:p:`vaswani2017`; GELU is x times the
-    probability that a standard normal number is below x :cite:p:`hendrycks2016`.
+    ``max(x @ w_in + b_in, 0) @ w_out + b_out``, the bend being ReLU :cite:p:`vaswani2017`.
 
     Parameters
     ----------
     x : (..., d_model)
     w_in, b_in : (d_model, hidden), (hidden,)
     w_out, b_out : (hidden, d_out), (d_out,)
-    activation : "relu" or "gelu"
 
     Returns
     -------
@@ -138,43 +131,31 @@ def feed_forward(
     Raises
     ------
     ValueError, TypeError
-        If shapes do not fit or the activation is another; if not real numbers.
+        If shapes do not fit; if not real numbers.
 
     Examples
     --------
     >>> feed_forward([[1], [-1]], [[2]], [1], [[10]], [0]).tolist()
     [[30.0], [0.0]]
     """
-    x, dtype = _vectors(x)
-    w_in, b_in = real_array("w_in", w_in), real_array("b_in", b_in)
-    w_out, b_out = real_array("w_out", w_out), real_array("b_out", b_out)
-    _check_feed_forward(x.shape[-1], w_in, b_in, w_out, b_out)
-    if activation not in ("relu", "gelu"):
-        raise ValueError(f"activation must be 'relu' or 'gelu', got {activation!r}")
-    hidden = x @ w_in + b_in  # (..., hidden)
-    hidden = np.maximum(hidden, 0) if activation == "relu" else hidden * _below(hidden)
+    (x,), dtype = _vectors(x)
+    w_in, b_in, w_out, b_out = _feed_forward_parameters(x.shape[-1], w_in, b_in, w_out, b_out)
+    hidden = np.maximum(x @ w_in + b_in, 0)  # (..., hidden)
     output: NDArray[np.floating] = hidden @ w_out + b_out
     return output.astype(dtype, copy=False)
 
 
-def _check_feed_forward(
-    d_model: int,
-    w_in: NDArray[Any],
-    b_in: NDArray[Any],
-    w_out: NDArray[Any],
-    b_out: NDArray[Any],
-) -> None:
-    check_weight("w_in", w_in, (d_model, b_in.size))
-    check_weight("b_in", b_in, w_in.shape[1:])
-    check_weight("w_out", w_out, (b_in.size, b_out.size))
-    check_weight("b_out", b_out, w_out.shape[1:])
-
-
-def _below(x: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Return the probability that a standard normal number is below x."""
-    erf = np.vectorize(math.erf, otypes=[x.dtype])  # NumPy has none
-    probability: NDArray[np.floating] = (1 + erf(x / math.sqrt(2))) / 2
-    return probability
+def _feed_forward_parameters(
+    d_model: int, w_in: ArrayLike, b_in: ArrayLike, w_out: ArrayLike, b_out: ArrayLike
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return the parameters as arrays, if they fit one another and d_model."""
+    w_in, b_in = real_array("w_in", w_in), real_array("b_in", b_in)
+    w_out, b_out = real_array("w_out", w_out), real_array("b_out", b_out)
+    check_shape("w_in", w_in, (d_model, b_in.size))
+    check_shape("b_in", b_in, w_in.shape[1:])
+    check_shape("w_out", w_out, (b_in.size, b_out.size))
+    check_shape("b_out", b_out, w_out.shape[1:])
+    return w_in, b_in, w_out, b_out
 
 
 def swiglu(
@@ -204,32 +185,33 @@ def swiglu(
     >>> swiglu([np.log(3)], [[1]], [[1]], [[4]]) / np.log(3) ** 2  # a gate of 3/4
     array([3.])
     """
-    x, dtype = _vectors(x)
-    weights = real_array("w_gate", w_gate), real_array("w_up", w_up), real_array("w_down", w_down)
-    _check_swiglu(x.shape[-1], *weights)
-    return _swiglu(x, *weights).astype(dtype, copy=False)
+    (x,), dtype = _vectors(x)
+    parameters = _swiglu_parameters(x.shape[-1], w_gate, w_up, w_down)
+    return _swiglu(x, *parameters).astype(dtype, copy=False)
 
 
-def _check_swiglu(
-    d_model: int, w_gate: NDArray[Any], w_up: NDArray[Any], w_down: NDArray[Any]
-) -> None:
+def _swiglu_parameters(
+    d_model: int, w_gate: ArrayLike, w_up: ArrayLike, w_down: ArrayLike
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return the parameters as arrays, if they fit one another and d_model."""
+    w_gate, w_up = real_array("w_gate", w_gate), real_array("w_up", w_up)
+    w_down = real_array("w_down", w_down)
     if w_gate.ndim != 2 or w_down.ndim != 2:
         raise ValueError(
             f"w_gate and w_down must have 2 axes, got shapes {w_gate.shape} and {w_down.shape}"
         )
     hidden = w_gate.shape[1]
-    check_weight("w_gate", w_gate, (d_model, hidden))
-    check_weight("w_up", w_up, (d_model, hidden))
-    check_weight("w_down", w_down, (hidden, w_down.shape[1]))
+    check_shape("w_gate", w_gate, (d_model, hidden))
+    check_shape("w_up", w_up, (d_model, hidden))
+    check_shape("w_down", w_down, (hidden, w_down.shape[1]))
+    return w_gate, w_up, w_down
 
 
 @np.errstate(over="ignore")  # exp(-z) may be infinite: z / infinity is the 0 it should be
-def _swiglu(
-    x: NDArray[np.floating], w_gate: NDArray[Any], w_up: NDArray[Any], w_down: NDArray[Any]
-) -> NDArray[np.floating]:
+def _swiglu(x: Array, w_gate: NDArray[Any], w_up: NDArray[Any], w_down: NDArray[Any]) -> Array:
     gate = x @ w_gate  # (..., hidden)
     gate = gate / (1 + np.exp(-gate))
-    output: NDArray[np.floating] = (gate * (x @ w_up)) @ w_down
+    output: Array = (gate * (x @ w_up)) @ w_down
     return output
 
 
@@ -270,11 +252,11 @@ class DecoderLayer:
         d_model = self.attention.w_o.shape[1]
         for letter in "qkv":
             weight = getattr(self.attention, f"w_{letter}")
-            check_weight(f"attention.w_{letter}", weight, (d_model, weight.shape[1]))
-        check_weight("attention_norm", self.attention_norm, (d_model,))
-        check_weight("feed_forward_norm", self.feed_forward_norm, (d_model,))
-        _check_swiglu(d_model, self.w_gate, self.w_up, self.w_down)
-        check_weight("w_down", self.w_down, (self.w_down.shape[0], d_model))
+            check_shape(f"attention.w_{letter}", weight, (d_model, weight.shape[1]))
+        check_shape("attention_norm", self.attention_norm, (d_model,))
+        check_shape("feed_forward_norm", self.feed_forward_norm, (d_model,))
+        _swiglu_parameters(d_model, self.w_gate, self.w_up, self.w_down)
+        check_shape("w_down", self.w_down, (self.w_down.shape[0], d_model))
 
     def __repr__(self) -> str:
         """Tell the sizes: the arrays would fill pages."""
@@ -368,14 +350,14 @@ class Decoder:
         if self.embedding.ndim != 2:
             raise ValueError(f"embedding must have 2 axes, got shape {self.embedding.shape}")
         vocab, d_model = self.embedding.shape
-        check_weight("final_norm", self.final_norm, (d_model,))
+        check_shape("final_norm", self.final_norm, (d_model,))
         if self.output is not None:
             _hold_real(self, "output")
-            check_weight("output", self.output, (d_model, vocab))
+            check_shape("output", self.output, (d_model, vocab))
         if not self.layers:
             raise ValueError("layers must hold at least 1 DecoderLayer, got none")
         for number, layer in enumerate(self.layers):
-            check_weight(f"layers[{number}].attention_norm", layer.attention_norm, (d_model,))
+            check_shape(f"layers[{number}].attention_norm", layer.attention_norm, (d_model,))
         heads = {(layer.attention.num_heads, layer.attention.head_dim) for layer in self.layers}
         if len(heads) > 1:
             raise ValueError(f"layers must be alike in (num_heads, head_dim), got {sorted(heads)}")
@@ -384,7 +366,8 @@ class Decoder:
                 "positions must be None or have a method place, as Rotary() has, "
                 f"got {self.positions!r}"
             )
-        self._place(np.arange(0), np.arange(0))  # enough to see whether sizes allow these positions
+        nothing = np.arange(0)  # is enough to see whether sizes allow these positions
+        _placed(self.positions, nothing, nothing, self._sizes)
 
     def __repr__(self) -> str:
         """Tell the sizes: the arrays would fill pages."""
@@ -508,13 +491,12 @@ class Decoder:
             raise ValueError(
                 f"prompt_tokens must have shape (len,) with at least 1 token, got {prompt.shape}"
             )
-        max_new_tokens = operator.index(max_new_tokens)
-        if max_new_tokens < 0:
-            raise ValueError(f"max_new_tokens must not be negative, got {max_new_tokens}")
-        _check_sampling(rng, temperature, top_p)
+        max_new_tokens = check_count("max_new_tokens", max_new_tokens, 0)
         stops = check_tokens("stop", [] if stop is None else stop, len(self.embedding))
-        caches = [KVCache() for _ in self.layers] if caches is None else [*caches]
-        _check_caches(caches, len(self.layers))
+        _check_sampling(rng, temperature, top_p)
+        if caches is not None:
+            _check_caches(caches, len(self.layers))
+        caches = [KVCache() for _ in self.layers] if caches is None else caches
 
         tokens = np.concatenate([prompt, np.zeros(max_new_tokens, prompt.dtype)])
         positions = np.arange(tokens.size)
@@ -523,8 +505,9 @@ class Decoder:
         done, until = 0, min([prompt.size, *windows])
         known = prompt.size
         while known < tokens.size:
-            placed = self._place(positions[done:until], positions[:until])
-            mask = causal_mask(until) if done == 0 else None  # a single token sees all that is kept
+            placed = _placed(self.positions, positions[done:until], positions[:until], self._sizes)
+            # A single token sees all that is kept.
+            mask = _causal(until, until) if done == 0 else None
             x = self._enter(tokens[done:until], placed)  # (new, d_model)
             for layer, cache in zip(self.layers, caches, strict=True):
                 x = self._feed(layer, self._attend(layer, x, placed, mask, cache=cache))
@@ -539,17 +522,17 @@ class Decoder:
 
     def _begin(
         self, given: ArrayLike, position_ids: ArrayLike | None, mask: ArrayLike | None
-    ) -> tuple[NDArray[np.floating], Placed, NDArray[np.bool_]]:
+    ) -> tuple[Array, Placed, Mask]:
         """Check what logits and trace are given, and take the tokens to the first layer."""
         tokens = check_tokens("tokens", given, len(self.embedding))
-        if not tokens.ndim:
-            raise ValueError("tokens must have at least 1 axis (..., len), got a single one")
+        check_axes("tokens", tokens, 1, "(..., len)")
         length = tokens.shape[-1]
         if position_ids is None:
             position_ids = np.arange(length)
-        position_ids = check_positions("position_ids", position_ids, tokens.shape)
-        position_ids = np.atleast_1d(position_ids)
-        may_see = causal_mask(length)
+        else:
+            position_ids = check_positions("position_ids", position_ids, tokens.shape)
+            position_ids = np.atleast_1d(position_ids)
+        may_see = _causal(length, length)
         if mask is not None:
             shape = (*tokens.shape, length)
             if np.ndim(mask) > len(shape):
@@ -560,16 +543,10 @@ class Decoder:
             may_see = may_see & check_mask(mask, shape)
         if may_see.ndim > 2:
             may_see = np.expand_dims(may_see, -3)  # (..., 1, len, len)
-        placed = self._place(position_ids, position_ids)
+        placed = _placed(self.positions, position_ids, position_ids, self._sizes)
         return self._enter(tokens, placed), placed, may_see
 
-    def _place(self, positions: NDArray[Any], key_positions: NDArray[Any]) -> Placed:
-        """Ask where the positions of tokens and of keys enter."""
-        if self.positions is None:
-            return Placed()
-        return self.positions.place(positions, key_positions, self._sizes)
-
-    def _enter(self, tokens: NDArray[np.intp], placed: Placed) -> NDArray[np.floating]:
+    def _enter(self, tokens: NDArray[np.intp], placed: Placed) -> Array:
         """Look up the tokens' vectors: the first place where positions may enter."""
         x = self.embedding[tokens].astype(self._sizes.dtype, copy=False)  # (..., len, d_model)
         if placed.scale != 1:
@@ -580,9 +557,9 @@ class Decoder:
     def _attend(
         self,
         layer: DecoderLayer,
-        x: NDArray[np.floating],
+        x: Array,
         placed: Placed,
-        mask: NDArray[np.bool_] | None,
+        mask: Mask | None,
         parts: Parts = _USUAL,
         cache: KVCache | None = None,
     ) -> _Steps:
@@ -608,22 +585,20 @@ class Decoder:
         return _Steps(attended, queries, keys, values, heads, weights, between, fed)
 
     @_quiet
-    def _feed(
-        self, layer: DecoderLayer, steps: _Steps, parts: Parts = _USUAL
-    ) -> NDArray[np.floating]:
+    def _feed(self, layer: DecoderLayer, steps: _Steps, parts: Parts = _USUAL) -> Array:
         """Add what the feed-forward layer makes of each token."""
         added = parts.feed_forward(steps.fed, layer.w_gate, layer.w_up, layer.w_down)
         return steps.between + added.astype(steps.between.dtype, copy=False)
 
     @_quiet
-    def _read(self, x: NDArray[np.floating], parts: Parts = _USUAL) -> NDArray[np.floating]:
+    def _read(self, x: Array, parts: Parts = _USUAL) -> Array:
         """Turn the residual stream into logits."""
         output = self.embedding.T if self.output is None else self.output
-        logits: NDArray[np.floating] = parts.norm(x, self.final_norm, self.norm_eps) @ output
+        logits: Array = parts.norm(x, self.final_norm, self.norm_eps) @ output
         return logits.astype(self.embedding.dtype, copy=False)  # (..., len, vocab)
 
 
-def _check_caches(caches: list[KVCache], layers: int) -> None:
+def _check_caches(caches: Sequence[KVCache], layers: int) -> None:
     for number, cache in enumerate(caches):
         if not isinstance(cache, KVCache):
             raise TypeError(f"caches[{number}] must be a KVCache, got {type(cache).__name__}")
@@ -649,7 +624,7 @@ def _check_sampling(rng: np.random.Generator | None, temperature: float, top_p: 
 
 
 def _choose(
-    logits: NDArray[np.floating], rng: np.random.Generator | None, temperature: float, top_p: float
+    logits: Array, rng: np.random.Generator | None, temperature: float, top_p: float
 ) -> int:
     """Take the likeliest token, or draw one from the likeliest."""
     if rng is None or temperature == 0:

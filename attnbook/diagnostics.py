@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -10,6 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attnbook._checks import check_same_d_k, check_sequences, promote, real_array
+from attnbook.functional import _scale
+
+__all__ = ["ScoreStatistics", "Spread", "because", "effective_keys", "entropy", "influence"]
+__all__ += ["rank_correlation", "score_statistics"]
 
 
 class Spread(NamedTuple):
@@ -60,8 +63,7 @@ def score_statistics(
     scores = query @ key.swapaxes(-1, -2)  # (..., len_q, len_k)
     if scores.size == 0:
         raise ValueError(f"there must be at least one score, got shape {scores.shape}")
-    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else float(scale)
-    return ScoreStatistics(_spread(scores), _spread(scores * scale))
+    return ScoreStatistics(_spread(scores), _spread(scores * _scale(scale, query)))
 
 
 def entropy(weights: ArrayLike, axis: int = -1) -> NDArray[np.floating]:

@@ -9,16 +9,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attnbook._checks import (
+    Array,
+    Mask,
     check_attention,
     check_mask,
     check_mask_and_bias,
-    check_same_length,
+    check_same,
     check_sequences,
-    check_shared_heads,
-    check_weight,
+    check_shape,
     promote,
     real_array,
 )
+
+__all__ = ["AttentionOutput", "additive_attention", "attend", "scaled_dot_product_attention"]
+__all__ += ["softmax"]
 
 # A NaN that comes of infinity minus infinity is its own warning, and where it is masked it concerns
 # nobody.
@@ -70,13 +74,13 @@ def attend(
 ) -> AttentionOutput:
     """Average the values with weights made of any scores: the last step of every attention.
 
-    ``softmax(scores + bias) @ value``, where the mask hides what a query may not attend to.
+    ``softmax(scores + bias) @ value``; a query that sees nothing gets zeros.
 
     Parameters
     ----------
     scores, value : (..., len_q, len_k), (..., len_k, d_v); heads (axis -3) may share values
-    mask : (..., len_q, len_k), bool, optional, True where a query may attend (if none: zeros)
-    bias : (..., len_q, len_k), optional; -inf masks as False does in the mask, also in scores
+    mask, bias : (..., len_q, len_k), optional: bool, True where a query may attend; numbers
+        In bias or scores, -inf masks as False does in the mask.
 
     Returns
     -------
@@ -89,18 +93,15 @@ def attend(
 
     Examples
     --------
-    >>> distance = np.array([[0.0, np.log(3.0)]])  # of one query from two keys
-    >>> attend(-distance, [[4], [8]])
-    AttentionOutput(output=array([[5.]]), weights=array([[0.75, 0.25]]))
+    >>> scores = np.log([[3.0, 1.0]])  # of one query and two keys
+    >>> for more in {}, {"mask": [[False, True]]}, {"bias": -scores}:
+    ...     print(*attend(scores, [[4], [8]], **more), end=", ")
+    [[5.]] [[0.75 0.25]], [[8.]] [[0. 1.]], [[6.]] [[0.5 0.5]],
     """
     (scores, value), dtype = promote(scores=scores, value=value)
-    leading = check_shared_heads(scores=scores, value=value)
-    if scores.shape[-1] != value.shape[-2]:
-        raise ValueError(
-            "scores and value must have the same length len_k, "
-            f"got {scores.shape[-1]} and {value.shape[-2]}"
-        )
-    mask, bias = check_mask_and_bias(mask, bias, (*leading, *scores.shape[-2:]))
+    leading = check_sequences(shared=True, scores=scores, value=value)
+    check_same("scores and value", "length len_k", scores.shape[-1], value.shape[-2])
+    _, mask, bias = check_mask_and_bias(mask, bias, (*leading, *scores.shape[-2:]))
     return _rounded(_attend(scores.copy(), value, _seen(mask, scores), bias), dtype)
 
 
@@ -115,14 +116,13 @@ def scaled_dot_product_attention(
 ) -> AttentionOutput:
     """Average the values, each weighted by how well its key matches the query.
 
-    ``softmax(query @ key.T * scale + bias) @ value`` :cite:p:`vaswani2017`. Where query has more
-    heads (axis -3) than key and value, head h uses KV head ``h // (heads // kv_heads)``.
+    ``softmax(query @ key.T * scale + bias) @ value`` :cite:p:`vaswani2017`; of more heads (axis -3)
+    than key and value have, head h uses their ``h // (heads // kv_heads)``.
 
     Parameters
     ----------
     query, key, value : (..., len_q, d_k), (..., len_k, d_k), (..., len_k, d_v); give the dtype
-    mask : (..., len_q, len_k), bool, optional, True where a query may attend (if none: zeros)
-    bias : (..., len_q, len_k), optional, in any dtype; -inf masks as False does in the mask
+    mask, bias : (..., len_q, len_k), optional: bool, True may attend (if none: zeros); numbers
     scale : float, optional, ``1/sqrt(d_k)`` by default
 
     Returns
@@ -136,15 +136,16 @@ def scaled_dot_product_attention(
 
     Examples
     --------
-    >>> scaled_dot_product_attention([[1]], [[0], [np.log(3)]], [[4], [8]]).output
-    array([[7.]])
+    >>> for more in {}, {"mask": [[True, False]]}, {"bias": [[np.log(3), 0]]}:
+    ...     print(scaled_dot_product_attention([[1]], [[0], [0]], [[4], [8]], **more)[0], end=" ")
+    [[6.]] [[4.]] [[5.]]
     """
     (query, key, value), dtype = promote(query=query, key=key, value=value)
     _, mask, bias = check_attention(query, key, value, mask, bias)
-    scale = None if scale is None else float(scale)
     return _rounded(_dot_product_attention(query, key, value, mask, bias, scale), dtype)
 
 
+@_quiet
 def additive_attention(
     query: ArrayLike,
     key: ArrayLike,
@@ -184,13 +185,16 @@ def additive_attention(
     w_query, w_key = real_array("w_query", w_query), real_array("w_key", w_key)
     w_score = real_array("w_score", w_score)
     leading = check_sequences(query=query, key=key, value=value)
-    check_same_length(key, value)
+    check_same("key and value", "length len_k", key.shape[-2], value.shape[-2])
     if w_score.ndim != 1:
         raise ValueError(f"w_score must have shape (hidden,), got {w_score.shape}")
-    check_weight("w_query", w_query, (query.shape[-1], w_score.size))
-    check_weight("w_key", w_key, (key.shape[-1], w_score.size))
+    check_shape("w_query", w_query, (query.shape[-1], w_score.size))
+    check_shape("w_key", w_key, (key.shape[-1], w_score.size))
     mask = None if mask is None else check_mask(mask, (*leading, query.shape[-2], key.shape[-2]))
-    return _rounded(_additive_attention(query, key, value, w_query, w_key, w_score, mask), dtype)
+    hidden_query = (query @ w_query)[..., :, None, :]  # (..., len_q, 1, hidden)
+    hidden_key = (key @ w_key)[..., None, :, :]  # (..., 1, len_k, hidden)
+    scores = np.tanh(hidden_query + hidden_key) @ w_score  # (..., len_q, len_k)
+    return _rounded(_attend(scores, value, mask), dtype)
 
 
 # What follows trusts its arguments.
@@ -198,39 +202,23 @@ def additive_attention(
 
 @_quiet
 def _dot_product_attention(
-    query: NDArray[np.floating],
-    key: NDArray[np.floating],
-    value: NDArray[np.floating],
-    mask: NDArray[np.bool_] | None = None,
+    query: Array,
+    key: Array,
+    value: Array,
+    mask: Mask | None = None,
     bias: NDArray[Any] | None = None,
     scale: float | None = None,
 ) -> AttentionOutput:
-    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
-    scores = _product(query * scale, key.mT)  # (..., len_q, len_k)
+    scores = _product(query * _scale(scale, query), key.mT)  # (..., len_q, len_k)
     return _attend(scores, value, mask, bias)
 
 
-@_quiet
-def _additive_attention(
-    query: NDArray[np.floating],
-    key: NDArray[np.floating],
-    value: NDArray[np.floating],
-    w_query: NDArray[Any],
-    w_key: NDArray[Any],
-    w_score: NDArray[Any],
-    mask: NDArray[np.bool_] | None,
-) -> AttentionOutput:
-    hidden_query = (query @ w_query)[..., :, None, :]  # (..., len_q, 1, hidden)
-    hidden_key = (key @ w_key)[..., None, :, :]  # (..., 1, len_k, hidden)
-    scores = np.tanh(hidden_query + hidden_key) @ w_score  # (..., len_q, len_k)
-    return _attend(scores, value, mask)
+def _scale(scale: float | None, query: Array) -> float:
+    return 1 / math.sqrt(query.shape[-1]) if scale is None else float(scale)
 
 
 def _attend(
-    scores: NDArray[np.floating],
-    value: NDArray[np.floating],
-    mask: NDArray[np.bool_] | None,
-    bias: NDArray[Any] | None = None,
+    scores: Array, value: Array, mask: Mask | None, bias: NDArray[Any] | None = None
 ) -> AttentionOutput:
     """Bias and mask the scores, normalise each row, mix the values; `scores` is overwritten."""
     if bias is not None:
@@ -242,13 +230,13 @@ def _attend(
     return AttentionOutput(_mix(weights, value, mask), weights)
 
 
-def _product(left: NDArray[np.floating], right: NDArray[np.floating]) -> NDArray[np.floating]:
+def _product(left: Array, right: Array) -> Array:
     """Compute left @ right, where heads of left (axis -3) may share one of right's.
 
     Head h meets ``h // (heads // kv_heads)``: those that share it get an axis of their own or, with
     one query each, are the rows of one matrix.
     """
-    product: NDArray[np.floating]
+    product: Array
     if left.ndim < 3 or right.ndim < 3 or left.shape[-3] <= right.shape[-3]:
         product = left @ right
         return product
@@ -262,15 +250,15 @@ def _product(left: NDArray[np.floating], right: NDArray[np.floating]) -> NDArray
     return product.reshape(*product.shape[:-4], heads, *product.shape[-2:])
 
 
-def _seen(mask: NDArray[np.bool_] | None, bias: NDArray[Any]) -> NDArray[np.bool_] | None:
+def _seen(mask: Mask | None, bias: NDArray[Any]) -> Mask | None:
     """Mask what a bias of -inf hides: added to a NaN, or to infinity, it would hide nothing."""
-    hidden: NDArray[np.bool_] = bias == -np.inf
+    hidden: Mask = bias == -np.inf
     if not hidden.any():
         return mask
     return ~hidden if mask is None else mask & ~hidden
 
 
-def _softmax_in_place(scores: NDArray[np.floating]) -> NDArray[np.floating]:
+def _softmax_in_place(scores: Array) -> Array:
     """Turn each row, the last axis, into weights; return the same array."""
     # In a row of -inf, the lowest number there is stands in for the largest score: -inf minus -inf
     # would be NaN.
@@ -284,18 +272,14 @@ def _softmax_in_place(scores: NDArray[np.floating]) -> NDArray[np.floating]:
     return scores
 
 
-def _mix(
-    weights: NDArray[np.floating], value: NDArray[np.floating], mask: NDArray[np.bool_] | None
-) -> NDArray[np.floating]:
+def _mix(weights: Array, value: Array, mask: Mask | None) -> Array:
     """Compute weights @ value; what is masked adds nothing, be it NaN."""
     if mask is None or np.isfinite(value).all():
         return _product(weights, value)  # (..., len_q, d_v)
     return _mix_what_is_seen(weights, value, mask)
 
 
-def _mix_what_is_seen(
-    weights: NDArray[np.floating], value: NDArray[np.floating], mask: NDArray[np.bool_]
-) -> NDArray[np.floating]:
+def _mix_what_is_seen(weights: Array, value: Array, mask: Mask) -> Array:
     """Compute weights @ value where some values are not finite, and 0 * NaN would be NaN."""
     if min(value.ndim, weights.ndim) > 2 and 1 < value.shape[-3] < weights.shape[-3]:
         # Heads that share values each get their own: what they see may differ.

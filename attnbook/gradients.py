@@ -4,30 +4,39 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVarTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attnbook._checks import (
+    Array,
+    Mask,
     check_attention,
+    check_axes,
+    check_count,
     check_projection,
+    check_shape,
     check_tokens,
-    check_weight,
     promote,
     real_array,
 )
-from attnbook.decoder import _check_feed_forward, _check_swiglu
-from attnbook.functional import _dot_product_attention, _mix, _product, _quiet, _seen
+from attnbook.decoder import _feed_forward_parameters, _swiglu_parameters, _vectors
+from attnbook.functional import _dot_product_attention, _mix, _product, _quiet, _scale, _seen
 from attnbook.layers import MultiHeadAttention, _merge, _split
 from attnbook.positional import Pairing, _rotated, _turn_for
 
-_Array: TypeAlias = NDArray[np.floating]
+__all__ = ["attention_backward", "blockwise_attention_backward", "check_gradient", "cross_entropy"]
+__all__ += ["embedding_backward", "feed_forward_backward", "layer_norm_backward", "linear_backward"]
+__all__ += ["multi_head_backward", "relu_backward", "rms_norm_backward", "rotary_backward"]
+__all__ += ["softmax_backward", "swiglu_backward"]
+
+_Gradients = TypeVarTuple("_Gradients")
 _EPS = float(np.finfo(np.float64).eps)
 
 
+@_quiet
 def attention_backward(
     d_output: ArrayLike,
     query: ArrayLike,
@@ -37,7 +46,7 @@ def attention_backward(
     *,
     bias: ArrayLike | None = None,
     scale: float | None = None,
-) -> tuple[_Array, _Array, _Array]:
+) -> tuple[Array, Array, Array]:
     """Take a gradient back through ``scaled_dot_product_attention``.
 
     Parameters
@@ -64,14 +73,17 @@ def attention_backward(
     """
     inputs, dtype = promote(d_output=d_output, query=query, key=key, value=value)
     d_output, query, key, value = inputs
-    mask, bias, shape = _checked(query, key, value, mask, bias)
-    _check_shapes(shape, d_output=d_output)
-    gradients = _attention_backward(
-        d_output, query, key, value, mask, bias, _or_usual(scale, query)
-    )
-    return _as_inputs(gradients, inputs[1:], dtype)
+    leading, mask, bias = check_attention(query, key, value, mask, bias)
+    check_shape("d_output", d_output, (*leading, query.shape[-2], value.shape[-1]))
+    scale = _scale(scale, query)
+    output, weights = _dot_product_attention(query, key, value, mask, bias, scale)
+    mask = mask if bias is None else _seen(mask, bias)
+    if mask is not None:
+        weights = np.where(mask, weights, 0)  # of a query with a NaN, all weights are NaN
+    return _in(dtype, *_heads_backward(d_output, query, key, value, mask, output, weights, scale))
 
 
+@_quiet
 def blockwise_attention_backward(
     d_output: ArrayLike,
     query: ArrayLike,
@@ -84,7 +96,7 @@ def blockwise_attention_backward(
     causal: bool = False,
     scale: float | None = None,
     block_size: int = 256,
-) -> tuple[_Array, _Array, _Array]:
+) -> tuple[Array, Array, Array]:
     """Take a gradient back through ``blockwise_attention``, which kept no weights.
 
     ``exp(scores - logsumexp)`` computes them again, a block at a time :cite:p:`dao2022`.
@@ -111,21 +123,31 @@ def blockwise_attention_backward(
     >>> blockwise_attention_backward(*one, [[6]], [6 + np.log(2)])[1].round(12).tolist()
     [[-2.0], [2.0]]
     """
-    block_size = operator.index(block_size)
-    if block_size < 1:
-        raise ValueError(f"block_size must be at least 1, got {block_size}")
+    block_size = check_count("block_size", block_size)
     inputs, dtype = promote(d_output=d_output, query=query, key=key, value=value)
     d_output, query, key, value = inputs
     output, logsumexp = real_array("output", output), real_array("logsumexp", logsumexp)
-    mask, _, shape = _checked(query, key, value, mask)
-    _check_shapes(shape, d_output=d_output, output=output)
-    _check_shapes(shape[:-1], logsumexp=logsumexp)
-    total = logsumexp[..., None]  # (..., len_q, 1)
-    gradients = _blockwise_attention_backward(
-        *(d_output, query, key, value, output, total),
-        *(mask, causal, _or_usual(scale, query), block_size),
-    )
-    return _as_inputs(gradients, inputs[1:], dtype)
+    leading, mask, _ = check_attention(query, key, value, mask)
+    shape = *leading, query.shape[-2], value.shape[-1]
+    check_shape("d_output", d_output, shape)
+    check_shape("output", output, shape)
+    check_shape("logsumexp", logsumexp, shape[:-1])
+    scale = _scale(scale, query)
+    gradients = d_query, d_key, d_value = [np.zeros_like(array) for array in (query, key, value)]
+    mean = (d_output * output).sum(axis=-1, keepdims=True)  # (..., len_q, 1)
+    # An empty row has -inf: exp(-inf - inf) is the 0 it needs, exp(-inf - -inf) would be NaN.
+    total = np.where(logsumexp == -np.inf, np.inf, logsumexp)[..., None]  # (..., len_q, 1)
+    for rows, columns, seen in _blocks(query.shape[-2], key.shape[-2], mask, causal, block_size):
+        d_out, q = d_output[..., rows, :], query[..., rows, :]
+        k, v = key[..., columns, :], value[..., columns, :]
+        weights = _product(q * scale, k.mT) - total[..., rows, :]
+        if seen is not None:
+            weights = np.where(seen, weights, -np.inf)
+        np.exp(weights, out=weights)  # (..., rows, columns)
+        parts = _through_attention(d_out, q, k, v, weights, mean[..., rows, :], seen, scale)
+        for whole, part, which in zip(gradients, parts, (rows, columns, columns), strict=True):
+            whole[..., which, :] += _summed(part, whole[..., which, :].shape)
+    return _in(dtype, d_query, d_key, d_value)
 
 
 def multi_head_backward(
@@ -137,7 +159,7 @@ def multi_head_backward(
     mask: ArrayLike | None = None,
     *,
     weights: ArrayLike,
-) -> tuple[_Array, _Array, _Array, MultiHeadAttention]:
+) -> tuple[Array, Array, Array, MultiHeadAttention]:
     """Take a gradient back through ``layer(query, key, value, mask)``.
 
     Parameters
@@ -173,20 +195,19 @@ def multi_head_backward(
     of_weights = np.broadcast_shapes(query.shape[:-2], key.shape[:-2], of_mask)
     len_q, len_k = query.shape[-2], key.shape[-2]
     weights = real_array("weights", weights)
-    _check_shapes((*of_weights, layer.num_heads, len_q, len_k), weights=weights)
+    check_shape("weights", weights, (*of_weights, layer.num_heads, len_q, len_k))
     whole = np.broadcast_shapes(leading, of_mask)
-    _check_shapes((*whole, len_q, layer.w_o.shape[1]), d_output=d_output)
-    gradients = _multi_head_backward(d_output, layer, query, key, value, mask, weights)
-    d_query, d_key, d_value, w_q, b_q, w_k, b_k, w_v, b_v, w_o, b_o = _in(dtype, *gradients)
-    d_layer = dataclasses.replace(
-        layer, w_q=w_q, b_q=b_q, w_k=w_k, b_k=b_k, w_v=w_v, b_v=b_v, w_o=w_o, b_o=b_o
-    )
-    return d_query, d_key, d_value, d_layer
+    check_shape("d_output", d_output, (*whole, len_q, layer.w_o.shape[1]))
+    *d_inputs, d_layer = _multi_head_backward(d_output, layer, query, key, value, mask, weights)
+    d_query, d_key, d_value = _in(dtype, *d_inputs)
+    arrays = {name: x for name, x in vars(d_layer).items() if not name.startswith("num")}
+    rounded: dict[str, Any] = dict(zip(arrays, _in(dtype, *arrays.values()), strict=True))
+    return d_query, d_key, d_value, dataclasses.replace(layer, **rounded)
 
 
 def linear_backward(
     d_output: ArrayLike, x: ArrayLike, w: ArrayLike, b: ArrayLike | None = None
-) -> tuple[_Array, ...]:
+) -> tuple[Array, ...]:
     """Take a gradient back through ``x @ w + b``.
 
     Every token adds to the gradients of w and b, since they were used for each.
@@ -211,18 +232,18 @@ def linear_backward(
     >>> d_x.tolist(), d_w.tolist(), d_b.tolist()
     ([[6.0, 7.0], [60.0, 70.0]], [[42.0], [53.0]], [11.0])
     """
-    d_output, x, dtype = _vectors(d_output, x)
+    (x, d_output), dtype = _vectors(x, d_output=d_output)
     w = real_array("w", w)
     check_projection("w", w, "x", x)
-    _check_shapes((*x.shape[:-1], w.shape[1]), d_output=d_output)
+    check_shape("d_output", d_output, (*x.shape[:-1], w.shape[1]))
     gradients = _linear_backward(d_output, x, w)
     if b is None:
         return _in(dtype, *gradients[:2])
-    check_weight("b", real_array("b", b), w.shape[1:])
+    check_shape("b", real_array("b", b), w.shape[1:])
     return _in(dtype, *gradients)
 
 
-def embedding_backward(d_output: ArrayLike, tokens: ArrayLike, vocab_size: int) -> _Array:
+def embedding_backward(d_output: ArrayLike, tokens: ArrayLike, vocab_size: int) -> Array:
     """Take a gradient back through ``table[tokens]``, the lookup of each token's vector.
 
     Parameters
@@ -246,23 +267,16 @@ def embedding_backward(d_output: ArrayLike, tokens: ArrayLike, vocab_size: int) 
     [[10.0], [0.0], [101.0]]
     """
     (d_output,), dtype = promote(d_output=d_output)
-    vocab_size = operator.index(vocab_size)
-    if vocab_size < 1:
-        raise ValueError(f"vocab_size must be at least 1, got {vocab_size}")
+    vocab_size = check_count("vocab_size", vocab_size)
     tokens = check_tokens("tokens", tokens, vocab_size)
-    if not d_output.ndim:
-        raise ValueError("d_output must have at least 1 axis (..., d_model), got a single number")
-    d_model = d_output.shape[-1]
-    _check_shapes((*tokens.shape, d_model), d_output=d_output)
-    # One sum for each number of the table, and four times as fast as np.add.at.
-    places = tokens[..., None] * d_model + np.arange(d_model)  # (..., d_model)
-    table = np.bincount(places.ravel(), d_output.ravel(), vocab_size * d_model)
-    return table.reshape(vocab_size, d_model).astype(dtype, copy=False)
+    check_axes("d_output", d_output, 1, "(..., d_model)")
+    check_shape("d_output", d_output, (*tokens.shape, d_output.shape[-1]))
+    return _embedding_backward(d_output, tokens, vocab_size).astype(dtype, copy=False)
 
 
 def rms_norm_backward(
     d_output: ArrayLike, x: ArrayLike, gain: ArrayLike, eps: float = 1e-5
-) -> tuple[_Array, _Array]:
+) -> tuple[Array, Array]:
     """Take a gradient back through ``rms_norm``.
 
     A longer x is divided by more, so what points along x has no effect: it is taken off.
@@ -287,17 +301,16 @@ def rms_norm_backward(
     >>> d_x.round(2).tolist(), d_gain.tolist()  # 5 * ([1, 0] - 1/50 * [1, 7])
     ([4.9, -0.7], [1.0, 0.0])
     """
-    d_output, x, dtype = _vectors(d_output, x)
+    (x, d_output), dtype = _vectors(x, d_output=d_output)
     gain = real_array("gain", gain)
-    check_weight("gain", gain, x.shape[-1:])
-    _check_shapes(x.shape, d_output=d_output)
-    d_x, d_gain = _in(dtype, *_rms_norm_backward(d_output, x, gain, eps))
-    return d_x, d_gain
+    check_shape("gain", gain, x.shape[-1:])
+    check_shape("d_output", d_output, x.shape)
+    return _in(dtype, *_rms_norm_backward(d_output, x, gain, eps))
 
 
 def layer_norm_backward(
     d_output: ArrayLike, x: ArrayLike, gain: ArrayLike, bias: ArrayLike, eps: float = 1e-5
-) -> tuple[_Array, _Array, _Array]:
+) -> tuple[Array, Array, Array]:
     """Take a gradient back through ``layer_norm``, an RMSNorm of what differs from the mean.
 
     Parameters
@@ -320,21 +333,20 @@ def layer_norm_backward(
     >>> d_x.tolist(), d_gain.tolist(), d_bias.tolist()  # deviations -3 and 3, divided by 6
     ([0.375, -0.375], [-3.0, 0.0], [6.0, 0.0])
     """
-    d_output, x, dtype = _vectors(d_output, x)
+    (x, d_output), dtype = _vectors(x, d_output=d_output)
     gain = real_array("gain", gain)
-    check_weight("gain", gain, x.shape[-1:])
-    check_weight("bias", real_array("bias", bias), x.shape[-1:])
-    _check_shapes(x.shape, d_output=d_output)
+    check_shape("gain", gain, x.shape[-1:])
+    check_shape("bias", real_array("bias", bias), x.shape[-1:])
+    check_shape("d_output", d_output, x.shape)
     deviation = x - x.mean(axis=-1, keepdims=True)
     d_deviation, d_gain = _rms_norm_backward(d_output, deviation, gain, eps)
     # The same number added to each entry of x changes no deviation.
     d_x = d_deviation - d_deviation.mean(axis=-1, keepdims=True)
     d_bias = d_output.reshape(-1, x.shape[-1]).sum(axis=0)
-    d_x, d_gain, d_bias = _in(dtype, d_x, d_gain, d_bias)
-    return d_x, d_gain, d_bias
+    return _in(dtype, d_x, d_gain, d_bias)
 
 
-def relu_backward(d_output: ArrayLike, x: ArrayLike) -> _Array:
+def relu_backward(d_output: ArrayLike, x: ArrayLike) -> Array:
     """Take a gradient back through ``np.maximum(x, 0)``: where x is above 0, it passes.
 
     Parameters
@@ -356,7 +368,7 @@ def relu_backward(d_output: ArrayLike, x: ArrayLike) -> _Array:
     [0.0, 0.0, 7.0]
     """
     (d_output, x), dtype = promote(d_output=d_output, x=x)
-    _check_shapes(x.shape, d_output=d_output)
+    check_shape("d_output", d_output, x.shape)
     return (d_output * (x > 0)).astype(dtype, copy=False)
 
 
@@ -367,7 +379,7 @@ def feed_forward_backward(
     b_in: ArrayLike,
     w_out: ArrayLike,
     b_out: ArrayLike,
-) -> tuple[_Array, _Array, _Array, _Array, _Array]:
+) -> tuple[Array, Array, Array, Array, Array]:
     """Take a gradient back through ``feed_forward`` with ReLU.
 
     Parameters
@@ -390,23 +402,16 @@ def feed_forward_backward(
     >>> [gradient.tolist() for gradient in gradients]  # of the second token, ReLU leaves nothing
     [[[20.0], [0.0]], [[10.0]], [10.0], [[3.0]], [2.0]]
     """
-    d_output, x, dtype = _vectors(d_output, x)
-    w_in, b_in = real_array("w_in", w_in), real_array("b_in", b_in)
-    w_out, b_out = real_array("w_out", w_out), real_array("b_out", b_out)
-    _check_feed_forward(x.shape[-1], w_in, b_in, w_out, b_out)
-    _check_shapes((*x.shape[:-1], b_out.size), d_output=d_output)
-    active = np.maximum(x @ w_in + b_in, 0)  # (..., hidden)
-    d_active, d_w_out, d_b_out = _linear_backward(d_output, active, w_out)
-    d_active *= active > 0
-    d_x, d_w_in, d_b_in = _linear_backward(d_active, x, w_in)
-    d_x, d_w_in, d_b_in, d_w_out, d_b_out = _in(dtype, d_x, d_w_in, d_b_in, d_w_out, d_b_out)
-    return d_x, d_w_in, d_b_in, d_w_out, d_b_out
+    (x, d_output), dtype = _vectors(x, d_output=d_output)
+    w_in, b_in, w_out, b_out = _feed_forward_parameters(x.shape[-1], w_in, b_in, w_out, b_out)
+    check_shape("d_output", d_output, (*x.shape[:-1], b_out.size))
+    hidden = np.maximum(x @ w_in + b_in, 0)  # (..., hidden)
+    return _in(dtype, *_feed_forward_backward(d_output, x, w_in, hidden, w_out))
 
 
-@np.errstate(over="ignore")  # as forward: exp(-z) may be infinite
 def swiglu_backward(
     d_output: ArrayLike, x: ArrayLike, w_gate: ArrayLike, w_up: ArrayLike, w_down: ArrayLike
-) -> tuple[_Array, _Array, _Array, _Array]:
+) -> tuple[Array, Array, Array, Array]:
     """Take a gradient back through ``swiglu``.
 
     With s for the sigmoid, the derivative of ``silu(z) = z s(z)`` is ``s(z) (1 + z (1 - s(z)))``.
@@ -431,20 +436,10 @@ def swiglu_backward(
     >>> [gradient.tolist() for gradient in gradients]
     [[0.0], [[0.0]], [[0.0]], [[0.0]]]
     """
-    d_output, x, dtype = _vectors(d_output, x)
-    w_gate, w_up = real_array("w_gate", w_gate), real_array("w_up", w_up)
-    w_down = real_array("w_down", w_down)
-    _check_swiglu(x.shape[-1], w_gate, w_up, w_down)
-    _check_shapes((*x.shape[:-1], w_down.shape[1]), d_output=d_output)
-    gate, up = x @ w_gate, x @ w_up  # (..., hidden)
-    sigmoid = 1 / (1 + np.exp(-gate))
-    silu = gate * sigmoid
-    d_hidden, d_w_down, _ = _linear_backward(d_output, silu * up, w_down)
-    d_gate = d_hidden * up * sigmoid * (1 + gate * (1 - sigmoid))
-    d_x_gate, d_w_gate, _ = _linear_backward(d_gate, x, w_gate)
-    d_x_up, d_w_up, _ = _linear_backward(d_hidden * silu, x, w_up)
-    d_x, d_w_gate, d_w_up, d_w_down = _in(dtype, d_x_gate + d_x_up, d_w_gate, d_w_up, d_w_down)
-    return d_x, d_w_gate, d_w_up, d_w_down
+    (x, d_output), dtype = _vectors(x, d_output=d_output)
+    w_gate, w_up, w_down = _swiglu_parameters(x.shape[-1], w_gate, w_up, w_down)
+    check_shape("d_output", d_output, (*x.shape[:-1], w_down.shape[1]))
+    return _in(dtype, *_swiglu_backward(d_output, x, w_gate, w_up, w_down))
 
 
 def rotary_backward(
@@ -453,7 +448,7 @@ def rotary_backward(
     *,
     base: float = 10000.0,
     pairing: Pairing = "interleaved",
-) -> _Array:
+) -> Array:
     """Take a gradient back through ``apply_rotary``: it is turned back, by the same angles.
 
     Parameters
@@ -481,7 +476,7 @@ def rotary_backward(
 
 
 @_quiet
-def softmax_backward(d_weights: ArrayLike, weights: ArrayLike) -> _Array:
+def softmax_backward(d_weights: ArrayLike, weights: ArrayLike) -> Array:
     """Take a gradient back through ``softmax`` along the last axis.
 
     ``weights * (d_weights - sum(weights * d_weights))``: a score gains where its weight's
@@ -506,20 +501,18 @@ def softmax_backward(d_weights: ArrayLike, weights: ArrayLike) -> _Array:
     [-1.5, 1.5]
     """
     (d_weights, weights), dtype = promote(d_weights=d_weights, weights=weights)
-    _check_shapes(weights.shape, d_weights=d_weights)
-    if not weights.ndim:
-        raise ValueError("weights must have at least 1 axis, got a single number")
+    check_shape("d_weights", d_weights, weights.shape)
+    check_axes("weights", weights, 1, "(..., n)")
     if not np.isfinite(d_weights).all():  # a masked NaN is hidden: 0 * NaN would be NaN
         d_weights = np.where(weights == 0, 0, d_weights)
     mean = np.vecdot(weights, d_weights)[..., None]  # (..., 1)
-    d_scores: _Array = weights * (d_weights - mean)
+    d_scores: Array = weights * (d_weights - mean)
     return d_scores.astype(dtype, copy=False)
 
 
-@_quiet
 def cross_entropy(
     logits: ArrayLike, targets: ArrayLike, mask: ArrayLike | None = None
-) -> tuple[float, _Array]:
+) -> tuple[float, Array]:
     """Compute the loss of predicting tokens, and its gradient.
 
     The loss is the mean of ``log(sum(exp(logits))) - logits[target]``, so the gradient is
@@ -550,28 +543,18 @@ def cross_entropy(
     if not logits.ndim or not logits.shape[-1]:
         raise ValueError(f"logits must have shape (..., vocab), vocab > 0, got {logits.shape}")
     targets = np.asarray(targets)
-    _check_shapes(logits.shape[:-1], targets=targets)
+    check_shape("targets", targets, logits.shape[:-1])
     counts = np.ones(targets.shape, bool) if mask is None else np.asarray(mask)
     if counts.dtype != bool:
         raise TypeError(
             f"mask must be boolean, True where a target counts, got dtype {counts.dtype}"
         )
-    _check_shapes(targets.shape, mask=counts)
-    targets = check_tokens("targets", targets[counts], logits.shape[-1])  # (count,)
-    if not targets.size:
+    check_shape("mask", counts, targets.shape)
+    check_tokens("targets", targets[counts], logits.shape[-1])
+    if not counts.any():
         raise ValueError(f"at least 1 target must count, got 0 of {counts.size}")
-    scores = logits[counts]  # (count, vocab), a copy
-    scores -= scores.max(axis=-1, keepdims=True, initial=np.finfo(scores.dtype).min)
-    at_targets = np.arange(len(targets)), targets
-    likely = scores[at_targets]  # (count,)
-    np.exp(scores, out=scores)
-    total = np.maximum(scores.sum(axis=-1), 1)  # 0 only in a row of -inf
-    loss = (np.log(total) - likely).mean()
-    scores /= total[:, None] * len(targets)
-    scores[at_targets] -= 1 / len(targets)
-    d_logits = np.zeros(logits.shape, dtype)
-    d_logits[counts] = scores
-    return float(loss), d_logits
+    loss, d_logits = _cross_entropy(logits, targets, counts)
+    return loss, d_logits.astype(dtype, copy=False)
 
 
 def check_gradient(
@@ -677,65 +660,46 @@ def _differences(
     return gradient, rounding
 
 
-def _checked(
-    query: _Array,
-    key: _Array,
-    value: _Array,
-    mask: ArrayLike | None,
-    bias: ArrayLike | None = None,
-) -> tuple[NDArray[np.bool_] | None, NDArray[Any] | None, tuple[int, ...]]:
-    """Check as forward; return mask and bias as arrays, and the shape that the output has."""
-    leading, mask, bias = check_attention(query, key, value, mask, bias)
-    mask = None if mask is None else np.atleast_2d(mask)
-    bias = None if bias is None else np.atleast_2d(bias)
-    others = [array.shape[:-2] for array in (mask, bias) if array is not None]
-    return mask, bias, (*np.broadcast_shapes(leading, *others), query.shape[-2], value.shape[-1])
-
-
-def _check_shapes(shape: tuple[int, ...], **arrays: NDArray[Any]) -> None:
-    for name, array in arrays.items():
-        if array.shape != shape:
-            raise ValueError(f"{name} must have shape {shape}, got {array.shape}")
-
-
-def _vectors(d_output: ArrayLike, x: ArrayLike) -> tuple[_Array, _Array, np.dtype[Any]]:
-    """Return both in the dtype to compute in, and the dtype that gradients shall have."""
-    (d_output, x), dtype = promote(d_output=d_output, x=x)
-    if not x.ndim:
-        raise ValueError("x must have at least 1 axis (..., d_model), got a single number")
-    return d_output, x, dtype
-
-
-def _in(dtype: np.dtype[Any], *gradients: _Array) -> tuple[_Array, ...]:
-    return tuple(gradient.astype(dtype, copy=False) for gradient in gradients)
-
-
-def _or_usual(scale: float | None, query: _Array) -> float:
-    return 1 / math.sqrt(query.shape[-1]) if scale is None else float(scale)
-
-
-def _as_inputs(
-    gradients: Iterable[_Array], inputs: Iterable[_Array], dtype: np.dtype[Any]
-) -> tuple[_Array, _Array, _Array]:
-    d_query, d_key, d_value = (
-        gradient.reshape(like.shape).astype(dtype, copy=False)
-        for gradient, like in zip(gradients, inputs, strict=True)
-    )
-    return d_query, d_key, d_value
+def _in(dtype: np.dtype[Any], *gradients: *_Gradients) -> tuple[*_Gradients]:
+    """Round gradients to a dtype; they are as many as they were."""
+    rounded: Any = tuple(np.asarray(gradient, dtype) for gradient in gradients)
+    return rounded  # type: ignore[no-any-return]
 
 
 # What follows trusts its arguments.
 
 
-def _linear_backward(d_output: _Array, x: _Array, w: NDArray[Any]) -> tuple[_Array, _Array, _Array]:
+def _linear_backward(d_output: Array, x: Array, w: NDArray[Any]) -> tuple[Array, Array, Array]:
     tokens, d_tokens = x.reshape(-1, x.shape[-1]), d_output.reshape(-1, w.shape[1])
     d_x = (d_tokens @ w.T).reshape(x.shape)  # one product for all is faster than one a sequence
     return d_x, tokens.T @ d_tokens, d_tokens.sum(axis=0)
 
 
+def _feed_forward_backward(
+    d_output: Array, x: Array, w_in: NDArray[Any], hidden: Array, w_out: NDArray[Any]
+) -> tuple[Array, Array, Array, Array, Array]:
+    d_hidden, d_w_out, d_b_out = _linear_backward(d_output, hidden, w_out)
+    d_hidden *= hidden > 0  # ReLU
+    return *_linear_backward(d_hidden, x, w_in), d_w_out, d_b_out
+
+
+@np.errstate(over="ignore")  # as forward: exp(-z) may be infinite
+def _swiglu_backward(
+    d_output: Array, x: Array, w_gate: NDArray[Any], w_up: NDArray[Any], w_down: NDArray[Any]
+) -> tuple[Array, Array, Array, Array]:
+    gate, up = x @ w_gate, x @ w_up  # (..., hidden)
+    sigmoid = 1 / (1 + np.exp(-gate))
+    silu = gate * sigmoid
+    d_hidden, d_w_down, _ = _linear_backward(d_output, silu * up, w_down)
+    d_gate = d_hidden * up * sigmoid * (1 + gate * (1 - sigmoid))
+    d_x_gate, d_w_gate, _ = _linear_backward(d_gate, x, w_gate)
+    d_x_up, d_w_up, _ = _linear_backward(d_hidden * silu, x, w_up)
+    return d_x_gate + d_x_up, d_w_gate, d_w_up, d_w_down
+
+
 def _rms_norm_backward(
-    d_output: _Array, x: _Array, gain: NDArray[Any], eps: float
-) -> tuple[_Array, _Array]:
+    d_output: Array, x: Array, gain: NDArray[Any], eps: float
+) -> tuple[Array, Array]:
     size = x.shape[-1]
     root = np.sqrt(np.vecdot(x, x)[..., None] / size + eps)  # (..., 1)
     normed = x / root
@@ -745,16 +709,44 @@ def _rms_norm_backward(
     return (d_normed - normed * along) / root, d_gain
 
 
+def _embedding_backward(d_output: Array, tokens: NDArray[np.intp], vocab_size: int) -> Array:
+    # One sum for each number of the table, and four times as fast as np.add.at.
+    d_model = d_output.shape[-1]
+    places = tokens[..., None] * d_model + np.arange(d_model)  # (..., d_model)
+    table = np.bincount(places.ravel(), d_output.ravel(), vocab_size * d_model)
+    return table.reshape(vocab_size, d_model).astype(d_output.dtype, copy=False)
+
+
+@_quiet
+def _cross_entropy(
+    logits: Array, targets: NDArray[Any], counts: Mask | None = None
+) -> tuple[float, Array]:
+    """Return the loss, and the gradient of the logits, 0 where a target does not count."""
+    counts = np.ones(targets.shape, bool) if counts is None else counts
+    scores, targets = logits[counts], targets[counts]  # (count, vocab), a copy; (count,)
+    scores -= scores.max(axis=-1, keepdims=True, initial=np.finfo(scores.dtype).min)
+    at_targets = np.arange(len(targets)), targets
+    likely = scores[at_targets]  # (count,)
+    np.exp(scores, out=scores)
+    total = np.maximum(scores.sum(axis=-1), 1)  # 0 only in a row of -inf
+    loss = (np.log(total) - likely).mean()
+    scores /= total[:, None] * len(targets)
+    scores[at_targets] -= 1 / len(targets)
+    d_logits = np.zeros_like(logits)
+    d_logits[counts] = scores
+    return float(loss), d_logits
+
+
 @_quiet
 def _multi_head_backward(
-    d_output: _Array,
+    d_output: Array,
     layer: MultiHeadAttention,
-    query: _Array,
-    key: _Array,
-    value: _Array,
-    mask: NDArray[np.bool_] | None,
+    query: Array,
+    key: Array,
+    value: Array,
+    mask: Mask | None,
     weights: NDArray[Any],
-) -> tuple[_Array, ...]:
+) -> tuple[Array, Array, Array, MultiHeadAttention]:
     queries, keys, values = layer._queries(query), layer._keys(key), layer._values(value)
     if all(np.isfinite(array).all() for array in (d_output, weights, queries, keys, values)):
         mask = None  # the weights have it: what it hides is multiplied by 0
@@ -764,19 +756,38 @@ def _multi_head_backward(
         query = _without_unseen(query, mask[..., 0, :, :])
         key, value = (_without_unseen(x, mask[..., 0, :, :].mT) for x in (key, value))
     heads = _mix(weights, values, mask)  # (..., num_heads, len_q, value_dim)
+    d_heads, of_output = _combine_backward(d_output, layer, heads)
+    of_heads = _heads_backward(d_heads, queries, keys, values, mask, heads, weights)
+    return _project_backward(of_heads, layer, query, key, value, of_output)
+
+
+def _combine_backward(
+    d_output: Array, layer: MultiHeadAttention, heads: Array
+) -> tuple[Array, dict[str, Array]]:
+    """Return the gradients of the heads (..., num_heads, len_q, value_dim), and of w_o and b_o."""
     d_merged, d_w_o, d_b_o = _linear_backward(d_output, _merge(heads), layer.w_o)
-    d_heads = _split(d_merged, layer.num_heads)  # (..., num_heads, len_q, value_dim)
-    d_queries, d_keys, d_values = _heads_backward(
-        d_heads, queries, keys, values, mask, heads, weights
-    )
-    d_query, d_w_q, d_b_q = _linear_backward(_merge(d_queries), query, layer.w_q)
-    d_key, d_w_k, d_b_k = _linear_backward(_merge(d_keys), key, layer.w_k)
-    d_value, d_w_v, d_b_v = _linear_backward(_merge(d_values), value, layer.w_v)
-    of_weights = d_w_q, d_b_q, d_w_k, d_b_k, d_w_v, d_b_v, d_w_o, d_b_o
-    return d_query, d_key, d_value, *of_weights
+    return _split(d_merged, layer.num_heads), {"w_o": d_w_o, "b_o": d_b_o}
 
 
-def _without_unseen(x: _Array, mask: NDArray[np.bool_]) -> _Array:
+def _project_backward(
+    of_heads: Sequence[Array],
+    layer: MultiHeadAttention,
+    query: Array,
+    key: Array,
+    value: Array,
+    of_output: dict[str, Array],
+) -> tuple[Array, Array, Array, MultiHeadAttention]:
+    """Take the gradients of queries, keys and values back through the projections."""
+    d_inputs, d_layer = [], dict[str, Any](of_output)
+    for letter, d_heads, x in zip("qkv", of_heads, (query, key, value), strict=True):
+        d_x, d_w, d_b = _linear_backward(_merge(d_heads), x, getattr(layer, f"w_{letter}"))
+        d_inputs.append(d_x)
+        d_layer |= {f"w_{letter}": d_w, f"b_{letter}": d_b}
+    d_query, d_key, d_value = d_inputs
+    return d_query, d_key, d_value, dataclasses.replace(layer, **d_layer)
+
+
+def _without_unseen(x: Array, mask: Mask) -> Array:
     """Put 0 for tokens, the rows of the mask, that meet no other: 0 * NaN would be NaN."""
     if np.isfinite(x).all():
         return x
@@ -786,21 +797,22 @@ def _without_unseen(x: _Array, mask: NDArray[np.bool_]) -> _Array:
 
 @_quiet
 def _heads_backward(
-    d_heads: _Array,
-    queries: _Array,
-    keys: _Array,
-    values: _Array,
-    mask: NDArray[np.bool_] | None,
-    heads: _Array,
+    d_heads: Array,
+    queries: Array,
+    keys: Array,
+    values: Array,
+    mask: Mask | None,
+    heads: Array,
     weights: NDArray[Any],
-) -> tuple[_Array, _Array, _Array]:
+    scale: float | None = None,
+) -> tuple[Array, Array, Array]:
     """Take a gradient back through attention in each head, between projections and combining.
 
     All are (..., heads, len, dim); keys and values may have fewer heads. The mask is for what is
     not finite: the weights have it.
     """
     mean = np.vecdot(d_heads, heads)[..., None]  # (..., num_heads, len_q, 1)
-    scale = 1 / math.sqrt(queries.shape[-1])
+    scale = 1 / math.sqrt(queries.shape[-1]) if scale is None else scale
     inputs = queries, keys, values
     gradients = _through_attention(d_heads, *inputs, weights, mean, mask, scale)
     d_queries, d_keys, d_values = map(_summed, gradients, (each.shape for each in inputs))
@@ -808,15 +820,15 @@ def _heads_backward(
 
 
 def _through_attention(
-    d_output: _Array,
-    query: _Array,
-    key: _Array,
-    value: _Array,
-    weights: _Array,
-    mean: _Array,
-    mask: NDArray[np.bool_] | None,
+    d_output: Array,
+    query: Array,
+    key: Array,
+    value: Array,
+    weights: Array,
+    mean: Array,
+    mask: Mask | None,
     scale: float,
-) -> tuple[_Array, _Array, _Array]:
+) -> tuple[Array, Array, Array]:
     """Return the gradients of all queries, keys and values, or what one block adds to them.
 
     ``mean`` (..., len_q, 1) is each query's average of d_weights over *all* its keys, weighted by
@@ -838,63 +850,9 @@ def _through_attention(
     return d_query, d_key, d_value
 
 
-@_quiet
-def _attention_backward(
-    d_output: _Array,
-    query: _Array,
-    key: _Array,
-    value: _Array,
-    mask: NDArray[np.bool_] | None,
-    bias: NDArray[Any] | None,
-    scale: float,
-) -> tuple[_Array, _Array, _Array]:
-    output, weights = _dot_product_attention(query, key, value, mask, bias, scale)
-    mean = (d_output * output).sum(axis=-1, keepdims=True)
-    mask = mask if bias is None else _seen(mask, bias)
-    if mask is not None:
-        weights = np.where(mask, weights, 0)  # of a query with a NaN, all weights are NaN
-    gradients = _through_attention(d_output, query, key, value, weights, mean, mask, scale)
-    d_query, d_key, d_value = map(_summed, gradients, (query.shape, key.shape, value.shape))
-    return d_query, d_key, d_value
-
-
-@_quiet
-def _blockwise_attention_backward(
-    d_output: _Array,
-    query: _Array,
-    key: _Array,
-    value: _Array,
-    output: _Array,
-    total: _Array,
-    mask: NDArray[np.bool_] | None,
-    causal: bool,
-    scale: float,
-    block_size: int,
-) -> tuple[_Array, _Array, _Array]:
-    d_query, d_key, d_value = map(np.zeros_like, (query, key, value))
-    mean = (d_output * output).sum(axis=-1, keepdims=True)  # (..., len_q, 1)
-    # An empty row has -inf: exp(-inf - inf) is the 0 it needs, exp(-inf - -inf) would be NaN.
-    total = np.where(total == -np.inf, np.inf, total)
-    for rows, columns, seen in _blocks(query.shape[-2], key.shape[-2], mask, causal, block_size):
-        d_out, q = d_output[..., rows, :], query[..., rows, :]
-        k, v = key[..., columns, :], value[..., columns, :]
-        weights = _product(q * scale, k.mT) - total[..., rows, :]
-        if seen is not None:
-            weights = np.where(seen, weights, -np.inf)
-        np.exp(weights, out=weights)  # (..., rows, columns)
-        parts = _through_attention(d_out, q, k, v, weights, mean[..., rows, :], seen, scale)
-        for whole, part in zip(
-            (d_query[..., rows, :], d_key[..., columns, :], d_value[..., columns, :]),
-            parts,
-            strict=True,
-        ):
-            whole += _summed(part, whole.shape)
-    return d_query, d_key, d_value
-
-
 def _blocks(
-    len_q: int, len_k: int, mask: NDArray[np.bool_] | None, causal: bool, block_size: int
-) -> Iterator[tuple[slice, slice, NDArray[np.bool_] | None]]:
+    len_q: int, len_k: int, mask: Mask | None, causal: bool, block_size: int
+) -> Iterator[tuple[slice, slice, Mask | None]]:
     """Give the queries and keys of each block, and what is seen of it: None is all."""
     if mask is not None:  # a view: takes no bytes
         mask = np.broadcast_to(mask, (*mask.shape[:-2], len_q, len_k))

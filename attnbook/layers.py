@@ -9,18 +9,22 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from attnbook._checks import (
+    Array,
+    Mask,
+    check_axes,
     check_bias,
     check_heads,
     check_mask,
     check_projection,
-    check_same_length,
+    check_same,
     check_sequences,
-    check_shared_heads,
-    check_weight,
+    check_shape,
     promote,
     real_array,
 )
 from attnbook.functional import AttentionOutput, _dot_product_attention, _quiet, _rounded
+
+__all__ = ["MultiHeadAttention", "cross_attention", "merge_heads", "self_attention", "split_heads"]
 
 
 def self_attention(
@@ -98,9 +102,10 @@ def cross_attention(
     return _rounded(_one_head(x, memory, w_q, w_k, w_v, mask, memory_name="memory"), dtype)
 
 
+@_quiet
 def _one_head(
-    x: NDArray[np.floating],
-    memory: NDArray[np.floating],
+    x: Array,
+    memory: Array,
     w_q: ArrayLike,
     w_k: ArrayLike,
     w_v: ArrayLike,
@@ -108,35 +113,17 @@ def _one_head(
     memory_name: str,
 ) -> AttentionOutput:
     """Check all that promote did not, then attend from x to memory, which may be x."""
-    leading = check_shared_heads(**{"x": x, memory_name: memory})
+    leading = check_sequences(shared=True, **{"x": x, memory_name: memory})
     w_q, w_k, w_v = real_array("w_q", w_q), real_array("w_k", w_k), real_array("w_v", w_v)
     check_projection("w_q", w_q, "x", x)
     check_projection("w_k", w_k, memory_name, memory)
     check_projection("w_v", w_v, memory_name, memory)
-    if w_q.shape[1] != w_k.shape[1]:
-        raise ValueError(
-            "w_q and w_k must have the same number of columns d_k, "
-            f"got {w_q.shape[1]} and {w_k.shape[1]}"
-        )
+    check_same("w_q and w_k", "number of columns d_k", w_q.shape[1], w_k.shape[1])
     if w_q.shape[1] < 1:
         raise ValueError(f"d_k must be at least 1, got w_q of shape {w_q.shape}")
     mask = None if mask is None else check_mask(mask, (*leading, x.shape[-2], memory.shape[-2]))
-    return _project_and_attend(x, memory, w_q, w_k, w_v, mask)
-
-
-@_quiet
-def _project_and_attend(
-    x: NDArray[np.floating],
-    memory: NDArray[np.floating],
-    w_q: NDArray[Any],
-    w_k: NDArray[Any],
-    w_v: NDArray[Any],
-    mask: NDArray[np.bool_] | None,
-) -> AttentionOutput:
-    query = x @ w_q  # (..., len_q, d_k)
-    key = memory @ w_k  # (..., len_k, d_k)
-    value = memory @ w_v  # (..., len_k, d_v)
-    return _dot_product_attention(query, key, value, mask)
+    # (..., len_q, d_k), (..., len_k, d_k), (..., len_k, d_v)
+    return _dot_product_attention(x @ w_q, memory @ w_k, memory @ w_v, mask)
 
 
 def split_heads(x: ArrayLike, num_heads: int) -> NDArray[Any]:
@@ -167,8 +154,7 @@ def split_heads(x: ArrayLike, num_heads: int) -> NDArray[Any]:
             [6, 7]]])
     """
     x = np.asarray(x)
-    if x.ndim < 2:
-        raise ValueError(f"x must have at least 2 axes (..., len, d_model), got shape {x.shape}")
+    check_axes("x", x, 2, "(..., len, d_model)")
     check_heads(x.shape[-1], num_heads)
     return _split(x, num_heads)
 
@@ -202,10 +188,7 @@ def merge_heads(x: ArrayLike) -> NDArray[Any]:
            [4, 5, 6, 7]])
     """
     x = np.asarray(x)
-    if x.ndim < 3:
-        raise ValueError(
-            f"x must have at least 3 axes (..., num_heads, len, head_dim), got shape {x.shape}"
-        )
+    check_axes("x", x, 3, "(..., num_heads, len, head_dim)")
     return _merge(x)
 
 
@@ -215,8 +198,24 @@ def _merge(heads: NDArray[Any]) -> NDArray[Any]:
     return tokens.reshape(*tokens.shape[:-2], d_model)  # (..., len, d_model)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, init=False, repr=False)
-class MultiHeadAttention:
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class _Parameters:
+    """What a layer holds once it is checked."""
+
+    w_q: NDArray[np.floating]
+    w_k: NDArray[np.floating]
+    w_v: NDArray[np.floating]
+    w_o: NDArray[np.floating]
+    num_heads: int
+    num_kv_heads: int
+    b_q: NDArray[np.floating]
+    b_k: NDArray[np.floating]
+    b_v: NDArray[np.floating]
+    b_o: NDArray[np.floating]
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class MultiHeadAttention(_Parameters):
     """Run several small attentions side by side and mix their outputs with one matrix.
 
     ``merge_heads(attention(split(q @ w_q + b_q), split(k @ w_k + b_k), split(v @ w_v + b_v)))
@@ -243,17 +242,6 @@ class MultiHeadAttention:
     [[1.0, 3.0], [1.0, 3.0]]
     """
 
-    w_q: NDArray[np.floating]
-    w_k: NDArray[np.floating]
-    w_v: NDArray[np.floating]
-    w_o: NDArray[np.floating]
-    num_heads: int
-    num_kv_heads: int
-    b_q: NDArray[np.floating]
-    b_k: NDArray[np.floating]
-    b_v: NDArray[np.floating]
-    b_o: NDArray[np.floating]
-
     # Written out, since it takes more than the fields hold: lists, and None for a default.
     def __init__(
         self,
@@ -270,28 +258,22 @@ class MultiHeadAttention:
         b_o: ArrayLike | None = None,
     ) -> None:
         pairs = {"q": (w_q, b_q), "k": (w_k, b_k), "v": (w_v, b_v), "o": (w_o, b_o)}
-        for letter, (given_weight, given_bias) in pairs.items():
-            weight = real_array(f"w_{letter}", given_weight)
+        held = {}
+        for letter, (weight, bias) in pairs.items():
+            weight = held[f"w_{letter}"] = real_array(f"w_{letter}", weight)
             if weight.ndim != 2:
                 raise ValueError(f"w_{letter} must have 2 axes, got shape {weight.shape}")
-            if given_bias is None:
-                bias = np.zeros(weight.shape[1], weight.dtype)
-            else:
-                bias = real_array(f"b_{letter}", given_bias)
-            check_weight(f"b_{letter}", bias, weight.shape[1:])
-            self._hold(f"w_{letter}", weight)
-            self._hold(f"b_{letter}", bias)
-        kv_heads = _kv_heads(num_heads, num_kv_heads)
-        self._hold("num_heads", num_heads)
-        self._hold("num_kv_heads", kv_heads)
-        head_dim = check_heads(self.w_q.shape[1], num_heads)
-        check_weight("w_k", self.w_k, (self.w_k.shape[0], kv_heads * head_dim))
+            bias = np.zeros(weight.shape[1], weight.dtype) if bias is None else bias
+            bias = held[f"b_{letter}"] = real_array(f"b_{letter}", bias)
+            check_shape(f"b_{letter}", bias, weight.shape[1:])
+        kv_heads = num_heads if num_kv_heads is None else num_kv_heads
         which = "num_heads" if num_kv_heads is None else "num_kv_heads"
-        value_dim = check_heads(self.w_v.shape[1], kv_heads, "the columns of w_v", which)
-        check_weight("w_o", self.w_o, (self.num_heads * value_dim, self.w_o.shape[1]))
-
-    def _hold(self, name: str, thing: object) -> None:
-        object.__setattr__(self, name, thing)  # the class is frozen
+        check_heads(num_heads, kv_heads, "num_heads", which)
+        head_dim = check_heads(held["w_q"].shape[1], num_heads)
+        check_shape("w_k", held["w_k"], (held["w_k"].shape[0], kv_heads * head_dim))
+        value_dim = check_heads(held["w_v"].shape[1], kv_heads, "the columns of w_v", which)
+        check_shape("w_o", held["w_o"], (num_heads * value_dim, held["w_o"].shape[1]))
+        super().__init__(num_heads=num_heads, num_kv_heads=kv_heads, **held)
 
     @classmethod
     def init(
@@ -317,7 +299,9 @@ class MultiHeadAttention:
         if np.dtype(dtype).kind != "f":
             raise TypeError(f"dtype must be one of floats, got {np.dtype(dtype)}")
         head_dim = check_heads(d_model, num_heads)
-        kv_columns = _kv_heads(num_heads, num_kv_heads) * head_dim
+        kv_heads = num_heads if num_kv_heads is None else num_kv_heads
+        check_heads(num_heads, kv_heads, "num_heads", "num_kv_heads")
+        kv_columns = kv_heads * head_dim
         bound = (3 / d_model) ** 0.5
         w_q, w_k, w_v, w_o = (
             rng.uniform(-bound, bound, size=(d_model, columns)).astype(dtype, copy=False)
@@ -342,21 +326,25 @@ class MultiHeadAttention:
         ----------
         query : (..., len_q, d_query)
         key, value : (..., len_k, d_key), (..., len_k, d_value)
-        mask : (..., len_q, len_k), bool, optional
-            True where a query may attend, the same for every head: leading axes are those of
-            the batch. A query that may attend to nothing gets ``b_o`` as output.
+        mask : (..., len_q, len_k), bool, optional, without an axis of heads
+            True where a query may attend; one that may attend to nothing gets ``b_o``.
         bias : (..., num_heads, len_q, len_k) or (len_q, len_k), optional
             Added to the scaled scores; -inf masks, and can do so for each head.
 
         Returns
         -------
-        AttentionOutput
-            Output (..., len_q, d_out), weights (..., num_heads, len_q, len_k)
+        AttentionOutput, of shapes (..., len_q, d_out) and (..., num_heads, len_q, len_k)
 
         Raises
         ------
         ValueError, TypeError
             If shapes do not fit; if the mask is not boolean, or the bias is.
+
+        Examples
+        --------
+        >>> layer = MultiHeadAttention.init(np.random.default_rng(0), 2, 2)
+        >>> layer(np.eye(2), mask=[[True, False], [True, True]]).weights[:, 0].tolist()
+        [[1.0, 0.0], [1.0, 0.0]]
         """
         key = query if key is None else key
         value = key if value is None else value
@@ -461,22 +449,18 @@ class MultiHeadAttention:
             f"{self.head_dim} on {self.num_kv_heads}, {self.w_q.dtype})"
         )
 
-    def _checked(self, x: ArrayLike, weight: str) -> tuple[NDArray[np.floating], np.dtype[Any]]:
+    def _checked(self, x: ArrayLike, weight: str) -> tuple[Array, np.dtype[Any]]:
         (x,), dtype = promote(x=x)
         check_sequences(x=x)
         check_projection(weight, getattr(self, weight), "x", x)
         return x, dtype
 
     def _fit(
-        self,
-        query: NDArray[np.floating],
-        key: NDArray[np.floating],
-        value: NDArray[np.floating],
-        mask: ArrayLike | None,
-    ) -> tuple[tuple[int, ...], NDArray[np.bool_] | None]:
+        self, query: Array, key: Array, value: Array, mask: ArrayLike | None
+    ) -> tuple[tuple[int, ...], Mask | None]:
         """Check a call; return the inputs' leading axes, and the mask (..., 1, len_q, len_k)."""
         leading = check_sequences(query=query, key=key, value=value)
-        check_same_length(key, value)
+        check_same("key and value", "length len_k", key.shape[-2], value.shape[-2])
         check_projection("w_q", self.w_q, "query", query)
         check_projection("w_k", self.w_k, "key", key)
         check_projection("w_v", self.w_v, "value", value)
@@ -490,36 +474,23 @@ class MultiHeadAttention:
         mask = check_mask(mask, (*leading, query.shape[-2], key.shape[-2]))
         return leading, np.expand_dims(np.atleast_2d(mask), -3)
 
-    def _queries(self, x: NDArray[np.floating]) -> NDArray[np.floating]:
+    def _queries(self, x: Array) -> Array:
         return _split(x @ self.w_q + self.b_q, self.num_heads)
 
-    def _keys(self, x: NDArray[np.floating]) -> NDArray[np.floating]:
+    def _keys(self, x: Array) -> Array:
         return _split(x @ self.w_k + self.b_k, self.num_kv_heads)
 
-    def _values(self, x: NDArray[np.floating]) -> NDArray[np.floating]:
+    def _values(self, x: Array) -> Array:
         return _split(x @ self.w_v + self.b_v, self.num_kv_heads)
 
     @_quiet
     def _attend(
-        self,
-        query: NDArray[np.floating],
-        key: NDArray[np.floating],
-        value: NDArray[np.floating],
-        mask: NDArray[np.bool_] | None,
-        bias: NDArray[Any] | None,
+        self, query: Array, key: Array, value: Array, mask: Mask | None, bias: NDArray[Any] | None
     ) -> AttentionOutput:
         queries, keys, values = self._queries(query), self._keys(key), self._values(value)
         heads, weights = _dot_product_attention(queries, keys, values, mask, bias)
         return AttentionOutput(self._combined(heads), weights)
 
-    def _combined(self, heads: NDArray[np.floating]) -> NDArray[np.floating]:
-        output: NDArray[np.floating] = _merge(heads) @ self.w_o + self.b_o
+    def _combined(self, heads: Array) -> Array:
+        output: Array = _merge(heads) @ self.w_o + self.b_o
         return output
-
-
-def _kv_heads(num_heads: int, num_kv_heads: int | None) -> int:
-    """Check the two numbers and return how many heads have keys and values of their own."""
-    if num_kv_heads is None:
-        return num_heads
-    check_heads(num_heads, num_kv_heads, "num_heads", "num_kv_heads")
-    return num_kv_heads

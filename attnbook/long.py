@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attnbook._checks import check_attention, promote, real_array
-from attnbook.functional import _mix_what_is_seen
+from attnbook._checks import Array, Mask, check_attention, check_count, promote, real_array
+from attnbook.functional import _mix_what_is_seen, _scale
+
+__all__ = ["BlockwiseOutput", "KVCache", "blockwise_attention", "online_softmax"]
 
 # Minus infinity minus itself, where no key is seen yet, and log(0), where none ever is, are meant.
 _quiet = np.errstate(divide="ignore", invalid="ignore")
@@ -28,6 +29,7 @@ class BlockwiseOutput(NamedTuple):
     logsumexp: NDArray[np.floating]
 
 
+@_quiet
 def online_softmax(blocks: Iterable[ArrayLike]) -> NDArray[np.floating]:
     """Turn scores into weights that sum to one, with rows that come in pieces.
 
@@ -62,28 +64,23 @@ def online_softmax(blocks: Iterable[ArrayLike]) -> NDArray[np.floating]:
         raise ValueError(
             f"blocks must have shapes (..., n_i), equal but for the last axis, got {shapes}"
         )
-    return _online_softmax(parts).astype(dtype, copy=False)
-
-
-@_quiet
-def _online_softmax(blocks: list[NDArray[np.floating]]) -> NDArray[np.floating]:
-    maximum = np.full((*blocks[0].shape[:-1], 1), -np.inf, blocks[0].dtype)
+    maximum = np.full((*shapes[0][:-1], 1), -np.inf, parts[0].dtype)
     total = np.zeros_like(maximum)
-    for scores in blocks:
-        larger = _larger(maximum, scores)  # (..., 1)
+    for scores in parts:
+        larger = _larger(maximum, scores, -1)  # (..., 1)
         total = total * np.exp(maximum - larger)
         total += np.exp(scores - larger).sum(axis=-1, keepdims=True)
         maximum = larger
     # As in softmax, a total below 1 is the 0 of a row of -inf.
-    return np.concatenate([np.exp(s - maximum) / np.maximum(total, 1) for s in blocks], axis=-1)
+    weights = [np.exp(scores - maximum) / np.maximum(total, 1) for scores in parts]
+    return np.concatenate(weights, axis=-1).astype(dtype, copy=False)
 
 
-def _larger(maximum: NDArray[np.floating], scores: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Return the new maximum of each row; the lowest number there is in a row of -inf."""
+def _larger(maximum: Array, scores: Array, axis: int) -> Array:
+    """Return the new maximum along an axis; the lowest number there is where all are -inf."""
     lowest = np.finfo(scores.dtype).min
-    larger: NDArray[np.floating] = np.maximum(
-        maximum, scores.max(axis=-1, keepdims=True, initial=lowest)
-    )
+    of_scores = scores.max(axis=axis, keepdims=maximum.ndim == scores.ndim, initial=lowest)
+    larger: Array = np.maximum(maximum, of_scores)
     return larger
 
 
@@ -99,8 +96,7 @@ def blockwise_attention(
 ) -> BlockwiseOutput:
     """Average the values as scaled dot-product attention does, a block of scores at a time.
 
-    Memory grows with the length, not with its square :cite:p:`rabe2021,dao2022`. Grouped queries:
-    where query has more heads (axis -3), head h uses KV head ``h // (heads // kv_heads)``.
+    Memory grows with the length, not with its square :cite:p:`rabe2021,dao2022`; heads may share.
 
     Parameters
     ----------
@@ -120,34 +116,16 @@ def blockwise_attention(
 
     Examples
     --------
-    >>> blockwise_attention([[1]], [[0], [np.log(3)]], [[4], [8]]).output
-    array([[7.]])
+    >>> for more in {}, {"causal": True}, {"mask": [[False, True]]}:
+    ...     print(blockwise_attention([[1]] * 2, [[0]] * 2, [[4], [8]], **more).output.T, end=" ")
+    [[6. 6.]] [[4. 6.]] [[8. 8.]]
     """
     (query, key, value), dtype = promote(query=query, key=key, value=value)
     leading, mask, _ = check_attention(query, key, value, mask)
     if mask is not None:
-        mask = np.broadcast_to(mask, np.broadcast_shapes(mask.shape, (1, 1)))
         mask = np.broadcast_to(mask, (*mask.shape[:-2], query.shape[-2], key.shape[-2]))
-        leading = np.broadcast_shapes(leading, mask.shape[:-2])
-    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else float(scale)
-    block_size = operator.index(block_size)
-    if block_size < 1:
-        raise ValueError(f"block_size must be at least 1, got {block_size}")
-    output, logsumexp = _blockwise(query, key, value, mask, leading, causal, scale, block_size)
-    return BlockwiseOutput(output.astype(dtype, copy=False), logsumexp)
-
-
-# What follows trusts its arguments.
-def _blockwise(
-    query: NDArray[np.floating],
-    key: NDArray[np.floating],
-    value: NDArray[np.floating],
-    mask: NDArray[np.bool_] | None,
-    leading: tuple[int, ...],
-    causal: bool,
-    scale: float,
-    block_size: int,
-) -> BlockwiseOutput:
+    scale = _scale(scale, query)
+    block_size = check_count("block_size", block_size)
     len_q, len_k = query.shape[-2], key.shape[-2]
     output = np.empty((*leading, len_q, value.shape[-1]), query.dtype)
     logsumexp = np.empty((*leading, len_q), query.dtype)
@@ -157,7 +135,10 @@ def _blockwise(
         seen = None if mask is None else _of_head(mask, head, leading)
         one = q, k, v, seen, causal, scale
         _one_head(*one, block_size, room, output[head], logsumexp[head])
-    return BlockwiseOutput(output, logsumexp)
+    return BlockwiseOutput(output.astype(dtype, copy=False), logsumexp)
+
+
+# What follows trusts its arguments.
 
 
 def _of_head(array: NDArray[Any], head: tuple[int, ...], leading: tuple[int, ...]) -> NDArray[Any]:
@@ -173,60 +154,64 @@ def _of_head(array: NDArray[Any], head: tuple[int, ...], leading: tuple[int, ...
 
 @_quiet
 def _one_head(
-    query: NDArray[np.floating],
-    key: NDArray[np.floating],
-    value: NDArray[np.floating],
-    mask: NDArray[np.bool_] | None,
+    query: Array,
+    key: Array,
+    value: Array,
+    mask: Mask | None,
     causal: bool,
     scale: float,
     block_size: int,
-    room: NDArray[np.floating],
-    output: NDArray[np.floating],
-    logsumexp: NDArray[np.floating],
+    room: Array,
+    output: Array,
+    logsumexp: Array,
 ) -> None:
     """Attend to one head's keys, block by block; fill in output and logsumexp."""
     len_q, len_k, dtype = len(query), len(key), query.dtype
     largest = max(value.max(initial=0), -value.min(initial=0))
     # Where no score can be large, exp(score) needs no maximum, and two passes are saved.
     calm = largest < 1e12 and abs(scale) * _longest(query) * _longest(key) < 40
-    value = np.concatenate([value, np.ones((len_k, 1), dtype)], axis=1)  # sums the weights, too
-    later = ~np.tri(min(ROWS, len_q), dtype=bool)
+    ones = np.ones(min(block_size, len_k), dtype)
+    later = np.tri(min(ROWS, len_q), k=-1, dtype=bool)  # keys after the diagonal, queries
     for i in range(0, len_q, ROWS):
         rows = query[i : i + ROWS] * scale
-        maximum = np.full((len(rows), 1), 0 if calm else -np.inf, dtype)
-        mixed = np.zeros((len(rows), value.shape[1]), dtype)
+        maximum = np.full(len(rows), 0 if calm else -np.inf, dtype)
+        total = np.zeros(len(rows), dtype)
+        mixed = np.zeros((value.shape[1], len(rows)), dtype)
         # All these queries see the keys before the diagonal; from there on, each one key more.
         diagonal = i + len_k - len_q if causal else len_k
         end = max(min(diagonal + len(rows), len_k), 0)
         for start in range(0, end, block_size):
             stop = min(start + block_size, end)
-            shape = len(rows), stop - start
-            scores = np.matmul(rows, key[start:stop].T, out=room[: math.prod(shape)].reshape(shape))
+            shape = stop - start, len(rows)
+            # A row for each key, not query: BLAS makes tall and narrow blocks faster.
+            scores = np.matmul(key[start:stop], rows.T, out=room[: math.prod(shape)].reshape(shape))
             if mask is not None:
-                scores[~mask[i : i + ROWS, start:stop]] = -np.inf
+                scores[~mask[i : i + ROWS, start:stop].T] = -np.inf
             if stop > diagonal:
                 first = max(start, diagonal)
-                hidden = later[: len(rows), first - diagonal : stop - diagonal]
-                scores[:, first - start :][hidden] = -np.inf
+                hidden = later[first - diagonal : stop - diagonal, : len(rows)]
+                scores[first - start :][hidden] = -np.inf
             if not calm:
-                larger = _larger(maximum, scores)
+                larger = _larger(maximum, scores, 0)
                 scores -= larger
-                mixed *= np.exp(maximum - larger)
+                shrunk = np.exp(maximum - larger)
+                total *= shrunk
+                mixed *= shrunk
                 maximum = larger
             np.exp(scores, out=scores)
+            total += ones[: stop - start] @ scores
             if largest < np.inf:
-                mixed += scores @ value[start:stop]  # (rows, d_v + 1)
+                mixed += value[start:stop].T @ scores  # (d_v, rows)
             else:
-                seen = np.tri(*shape, diagonal - start, dtype=bool)
+                seen = np.tri(*shape[::-1], diagonal - start, dtype=bool)
                 if mask is not None:
                     seen &= mask[i : i + ROWS, start:stop]
-                mixed += _mix_what_is_seen(scores, value[start:stop], seen)
-        total = mixed[:, -1:]
-        output[i : i + ROWS] = mixed[:, :-1] / np.where(total == 0, 1, total)
-        logsumexp[i : i + ROWS] = (maximum + np.log(total))[:, 0]
+                mixed += _mix_what_is_seen(scores.T, value[start:stop], seen).T
+        output[i : i + ROWS] = (mixed / np.where(total == 0, 1, total)).T
+        logsumexp[i : i + ROWS] = maximum + np.log(total)
 
 
-def _longest(vectors: NDArray[np.floating]) -> float:
+def _longest(vectors: Array) -> float:
     """Return the largest norm: a score is at most the product of two (Cauchy and Schwarz)."""
     with np.errstate(over="ignore"):
         return math.sqrt(np.vecdot(vectors, vectors).max(initial=0))
@@ -259,9 +244,7 @@ class KVCache:
     """
 
     def __init__(self, window: int | None = None) -> None:
-        self.window = None if window is None else operator.index(window)
-        if self.window is not None and self.window < 1:
-            raise ValueError(f"window must be at least 1, got {window}")
+        self.window = None if window is None else check_count("window", window)
         self._first = self._end = 0  # what is kept, of the stores' lengths
         self._stores: tuple[NDArray[Any], NDArray[Any]] | None = None  # keys, values; room at end
 

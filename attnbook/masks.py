@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import operator
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attnbook._checks import check_lengths
+from attnbook._checks import check_count, check_lengths
+
+__all__ = ["causal_mask", "padding_mask"]
 
 
 def causal_mask(len_q: int, len_k: int | None = None) -> NDArray[np.bool_]:
@@ -36,7 +36,10 @@ def causal_mask(len_q: int, len_k: int | None = None) -> NDArray[np.bool_]:
     array([[1, 1, 0],
            [1, 1, 1]])
     """
-    len_q, len_k = check_lengths(len_q, len_k)
+    return _causal(*check_lengths(len_q, len_k))
+
+
+def _causal(len_q: int, len_k: int) -> NDArray[np.bool_]:
     return np.tri(len_q, len_k, len_k - len_q, dtype=bool)
 
 
@@ -72,9 +75,7 @@ def padding_mask(lengths: ArrayLike, max_length: int | None = None) -> NDArray[n
     if lengths.size and lengths.dtype.kind not in "iu":
         raise TypeError(f"lengths must be integers, got dtype {lengths.dtype}")
     longest = int(lengths.max(initial=0))
-    max_length = longest if max_length is None else operator.index(max_length)
-    if max_length < 0:
-        raise ValueError(f"max_length must not be negative, got {max_length}")
+    max_length = longest if max_length is None else check_count("max_length", max_length, 0)
     if lengths.min(initial=0) < 0:
         raise ValueError(f"lengths must not be negative, got {lengths.min()}")
     if longest > max_length:

@@ -134,116 +134,12 @@ def attention_heatmap(
     ax.grid(False)
     ax.spines[:].set_visible(False)
     if colorbar:
-        _weight_bar(mesh, ax)
-    return ax
-
-
-def head_grid(
-    weights: ArrayLike,
-    query_labels: Sequence[str] | None = None,
-    key_labels: Sequence[str] | None = None,
-    *,
-    mask: ArrayLike | None = None,
-    axes: NDArray[np.object_] | None = None,
-    num_columns: int = 4,
-) -> NDArray[np.object_]:
-    """Draw one heatmap for each head, numbered from 0, with one shared colour bar.
-
-    Parameters
-    ----------
-    weights : (num_heads, len_q, len_k), between 0 and 1
-    query_labels, key_labels : sequences of str, optional
-        Written on the outer heatmaps only.
-    mask : broadcasting to (len_q, len_k), bool, optional
-        True where a query may attend; the same for every head.
-    axes : array of num_heads Axes, optional
-    num_columns : int
-
-    Returns
-    -------
-    Array of num_heads Axes
-
-    Raises
-    ------
-    ValueError
-        If weights have not three axes or the axes are too few or too many.
-    """
-    weights = np.asarray(weights)
-    if weights.ndim != 3:
-        raise ValueError(f"weights must be (num_heads, len_q, len_k), got shape {weights.shape}")
-    num_heads = len(weights)
-    if num_heads < 1 or num_columns < 1:
-        raise ValueError(
-            f"num_heads ({num_heads}) and num_columns ({num_columns}) must be at least 1"
+        bar = ax.figure.colorbar(
+            mesh, ax=ax, label="attention weight", ticks=[0, 0.5, 1], shrink=0.9
         )
-    num_columns = min(num_columns, num_heads)
-    if axes is None:
-        num_rows = -(-num_heads // num_columns)
-        size = min(2.0, (_WIDEST - 0.6) / num_columns)
-        figsize = size * num_columns + 0.6, size * num_rows + 0.6
-        _, grid = plt.subplots(num_rows, num_columns, figsize=figsize, squeeze=False)
-        axes = grid.ravel()[:num_heads]
-        for spare in grid.ravel()[num_heads:]:
-            spare.remove()
-    axes = np.asarray(axes).ravel()
-    if len(axes) != num_heads:
-        raise ValueError(f"axes must be {num_heads}, one for each head, got {len(axes)}")
-    for head, ax in enumerate(axes):
-        attention_heatmap(weights[head], query_labels, key_labels, mask=mask, ax=ax, colorbar=False)
-        ax.set_title(f"head {head}")
-        if head % num_columns:
-            ax.set(ylabel="", yticks=[])
-        if head + num_columns < num_heads:
-            ax.set(xlabel="", xticks=[])
-    _weight_bar(axes[0].collections[0], list(axes))
-    return axes
-
-
-def weights_table(
-    weights: ArrayLike,
-    query_labels: Sequence[str] | None = None,
-    key_labels: Sequence[str] | None = None,
-    *,
-    mask: ArrayLike | None = None,
-    digits: int = 2,
-) -> str:
-    """Write attention weights as plain text, for screen readers and terminals.
-
-    Parameters
-    ----------
-    weights : (len_q, len_k), between 0 and 1
-    query_labels, key_labels : sequences of str, optional, by default numbers from 0
-    mask : broadcasting to (len_q, len_k), bool, optional
-        True where a query may attend; the other cells read ``-``.
-    digits : int
-
-    Returns
-    -------
-    str, a header of keys, then a line for each query
-
-    Raises
-    ------
-    ValueError
-        If weights have not two axes, leave 0 to 1, or do not fit the labels.
-
-    Examples
-    --------
-    >>> print(weights_table([[1, 0], [0.25, 0.75]], ["it", "is"], ["it", "is"]))
-    query    it    is
-    it     1.00  0.00
-    is     0.25  0.75
-    """
-    weights, query_labels, key_labels, mask = _checked(weights, query_labels, key_labels, mask)
-    cells = [
-        [f"{weight:.{digits}f}" if allowed else "-" for weight, allowed in zip(*row, strict=True)]
-        for row in zip(weights, mask, strict=True)
-    ]
-    first = max(map(len, ("query", *query_labels)))
-    width = max(map(len, (*key_labels, f"{0:.{digits}f}")))
-    lines = [("query", key_labels), *zip(query_labels, cells, strict=True)]
-    return "\n".join(
-        name.ljust(first) + "".join(cell.rjust(width + 2) for cell in row) for name, row in lines
-    )
+        bar.outline.set_visible(False)
+        bar.ax.grid(False)
+    return ax
 
 
 def number_grid(
@@ -429,13 +325,6 @@ def shaded_words(
 def _length(text: str) -> float:
     """Return how long a text is, in points, whatever it is drawn on."""
     return float(TextPath((0, 0), text, size=plt.rcParams["font.size"]).get_extents().x1)
-
-
-def _weight_bar(mesh: Any, ax: Axes | list[Axes]) -> None:
-    figure = mesh.get_figure()
-    bar = figure.colorbar(mesh, ax=ax, label="attention weight", ticks=[0, 0.5, 1], shrink=0.9)
-    bar.outline.set_visible(False)
-    bar.ax.grid(False)
 
 
 def _checked(

@@ -11,14 +11,10 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from attnbook._checks import (
-    check_base,
-    check_lengths,
-    check_pairing,
-    check_positions,
-    check_sequences,
-    promote,
-)
+from attnbook._checks import check_count, check_lengths, check_positions, check_sequences, promote
+
+__all__ = ["Alibi", "Placed", "Positions", "Rotary", "Sinusoidal", "Sizes", "alibi_bias"]
+__all__ += ["apply_rotary", "relative_rotation", "sinusoidal_encoding"]
 
 Pairing = Literal["interleaved", "halves"]
 
@@ -56,10 +52,11 @@ def sinusoidal_encoding(
     if positions.ndim:
         positions = check_positions("length_or_positions", positions, positions.shape)
     else:
-        length = operator.index(positions[()])
-        if length < 0:
-            raise ValueError(f"length_or_positions must not be negative, got {length}")
-        positions = np.arange(length)
+        positions = np.arange(check_count("length_or_positions", positions[()], 0))
+    return _sinusoids(positions, d_model, base)
+
+
+def _sinusoids(positions: NDArray[Any], d_model: int, base: float) -> NDArray[np.float64]:
     angles = positions[..., None] * _frequencies("d_model", d_model, base)  # (..., len, d_model/2)
     encoding = np.empty((*positions.shape, d_model))
     encoding[..., 0::2] = np.sin(angles)
@@ -145,8 +142,8 @@ def _turn_for(
     name: str, x: NDArray[np.floating], positions: ArrayLike | None, base: float, pairing: Pairing
 ) -> NDArray[np.complexfloating]:
     """Check what a rotation is given, and return by what x is multiplied."""
-    check_sequences(**{name: x})
-    check_pairing("pairing", pairing)
+    check_sequences(False, **{name: x})
+    _check_pairing(pairing)
     if positions is None:
         positions = np.arange(x.shape[-2])
     else:
@@ -209,9 +206,7 @@ def alibi_bias(num_heads: int, len_q: int, len_k: int | None = None) -> NDArray[
     >>> alibi_bias(8, 2, 3)[:2].tolist()
     [[[-0.5, 0.0, -0.5], [-1.0, -0.5, 0.0]], [[-0.25, 0.0, -0.25], [-0.5, -0.25, 0.0]]]
     """
-    num_heads = operator.index(num_heads)
-    if num_heads < 1:
-        raise ValueError(f"num_heads ({num_heads}) must be at least 1")
+    num_heads = check_count("num_heads", num_heads)
     len_q, len_k = check_lengths(len_q, len_k)
     return _alibi(num_heads, np.arange(len_k - len_q, len_k), np.arange(len_k))
 
@@ -231,8 +226,18 @@ def _frequencies(name: str, size: int, base: float) -> NDArray[np.float64]:
     size = operator.index(size)
     if size < 1 or size % 2:
         raise ValueError(f"{name} must be positive and even, got {size}")
-    check_base(base)
+    _check_base(base)
     return base ** (-np.arange(0, size, 2) / size)
+
+
+def _check_base(base: float) -> None:
+    if not base > 0:
+        raise ValueError(f"base must be positive, got {base}")
+
+
+def _check_pairing(pairing: str) -> None:
+    if pairing not in ("interleaved", "halves"):
+        raise ValueError(f"pairing must be 'interleaved' or 'halves', got {pairing!r}")
 
 
 class Sizes(NamedTuple):
@@ -266,6 +271,13 @@ class Positions(Protocol):
         """Say what changes for tokens at these positions (..., len) that see keys at others."""
 
 
+def _placed(
+    scheme: Positions | None, positions: NDArray[Any], key_positions: NDArray[Any], sizes: Sizes
+) -> Placed:
+    """Ask a decoder's positions, if it has some, where they enter."""
+    return Placed() if scheme is None else scheme.place(positions, key_positions, sizes)
+
+
 @dataclass(frozen=True)
 class Rotary:
     """Positions of a decoder that turn its queries and keys, as ``apply_rotary`` does.
@@ -284,8 +296,8 @@ class Rotary:
     pairing: Pairing = "interleaved"
 
     def __post_init__(self) -> None:
-        check_base(self.base)
-        check_pairing("pairing", self.pairing)
+        _check_base(self.base)
+        _check_pairing(self.pairing)
 
     def place(self, positions: NDArray[Any], key_positions: NDArray[Any], sizes: Sizes) -> Placed:
         """Turn the tokens' queries and keys."""
@@ -311,11 +323,11 @@ class Sinusoidal:
     base: float = 10000.0
 
     def __post_init__(self) -> None:
-        check_base(self.base)
+        _check_base(self.base)
 
     def place(self, positions: NDArray[Any], key_positions: NDArray[Any], sizes: Sizes) -> Placed:
         """Add each position's encoding to the embedding of its token."""
-        added = sinusoidal_encoding(positions, sizes.d_model, base=self.base)
+        added = _sinusoids(positions, sizes.d_model, self.base)
         return Placed(scale=math.sqrt(sizes.d_model), added=added)
 
 

@@ -9,23 +9,24 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from attnbook._checks import check_tokens
+from attnbook._checks import Array, check_shape, check_tokens
 from attnbook.decoder import Decoder, DecoderLayer, _rms_norm, _Steps
 from attnbook.gradients import (
-    _check_shapes,
+    _combine_backward,
+    _embedding_backward,
     _heads_backward,
+    _linear_backward,
+    _project_backward,
+    _rms_norm_backward,
+    _swiglu_backward,
     cross_entropy,
-    embedding_backward,
-    linear_backward,
-    rms_norm_backward,
-    swiglu_backward,
 )
-from attnbook.layers import _merge, _split
-from attnbook.positional import Rotary
+from attnbook.positional import Rotary, _placed
 
-_Array = NDArray[np.floating]
+__all__ = ["Adam", "loss_and_gradient", "map_arrays", "warmup_cosine"]
+
 _P = TypeVar("_P")
 
 
@@ -62,7 +63,7 @@ def loss_and_gradient(
         raise ValueError(f"tokens must be at least 2, (..., len), got shape {tokens.shape}")
     if mask is not None:
         mask = np.asarray(mask)
-        _check_shapes(tokens.shape, mask=mask)
+        check_shape("mask", mask, tokens.shape)
         mask = mask[..., 1:]
     given, targets = tokens[..., :-1], tokens[..., 1:]
     eps = decoder.norm_eps
@@ -78,14 +79,14 @@ def loss_and_gradient(
     logits = normed @ output  # (..., len - 1, vocab)
 
     loss, d_logits = cross_entropy(logits, targets, mask)
-    d_normed, d_output = linear_backward(d_logits, normed, output)
-    d_x, d_final_norm = rms_norm_backward(d_normed, x, decoder.final_norm, eps)
+    d_normed, d_output, _ = _linear_backward(d_logits, normed, output)
+    d_x, d_final_norm = _rms_norm_backward(d_normed, x, decoder.final_norm, eps)
     d_layers = []
     for layer, x in zip(decoder.layers[::-1], entered[::-1], strict=True):
         steps = decoder._attend(layer, x, placed, may_see)
         d_x, d_layer = _layer_backward(d_x, layer, x, steps, turn_back, eps)
         d_layers.append(d_layer)
-    d_embedding = embedding_backward(d_x * placed.scale, given, len(decoder.embedding))
+    d_embedding = _embedding_backward(d_x * placed.scale, given, len(decoder.embedding))
     if decoder.output is None:  # one matrix at both ends: what each end asks of it adds up
         d_embedding = d_embedding + d_output.T
     return loss, dataclasses.replace(
@@ -98,72 +99,55 @@ def loss_and_gradient(
     )
 
 
-def _turn_back(decoder: Decoder, length: int) -> Callable[[_Array], _Array]:
+def _turn_back(decoder: Decoder, length: int) -> Callable[[Array], Array]:
     """Return what takes a gradient back through the turn of queries and keys."""
     positions = np.arange(length)
-    turn = decoder._place(positions, positions).turn
-    turn_back = decoder._place(-positions, -positions).turn
+    scheme, sizes = decoder.positions, decoder._sizes
+    turn = _placed(scheme, positions, positions, sizes).turn
+    turn_back = _placed(scheme, -positions, -positions, sizes).turn
     if turn is None or turn_back is None:
         return lambda d_heads: d_heads
-    if not isinstance(decoder.positions, Rotary):  # one of the reader's own
-        sizes = decoder._sizes
+    if not isinstance(scheme, Rotary):  # one of the reader's own
         shape = 2, sizes.num_heads, length, sizes.head_dim
         one, other = np.random.default_rng(0).standard_normal(shape)
         there, back = (turn(one) * other).sum(axis=-1), (one * turn_back(other)).sum(axis=-1)
         if not np.allclose(there, back, atol=1e-4):
             raise ValueError(
                 "positions must turn back at -positions what they turn at positions, as a "
-                f"rotation does, to be trained; {decoder.positions!r} do not"
+                f"rotation does, to be trained; {scheme!r} do not"
             )
     return turn_back
 
 
 def _layer_backward(
-    d_output: _Array,
+    d_output: Array,
     layer: DecoderLayer,
-    x: _Array,
+    x: Array,
     steps: _Steps,
-    turn_back: Callable[[_Array], _Array],
+    turn_back: Callable[[Array], Array],
     eps: float,
-) -> tuple[_Array, DecoderLayer]:
+) -> tuple[Array, DecoderLayer]:
     """Take a gradient back through a layer's steps, in reverse order."""
     attention, normed = layer.attention, steps.attended
-
-    d_fed, d_w_gate, d_w_up, d_w_down = swiglu_backward(
+    d_fed, d_w_gate, d_w_up, d_w_down = _swiglu_backward(
         d_output, steps.fed, layer.w_gate, layer.w_up, layer.w_down
     )
-    d_between, d_feed_forward_norm = rms_norm_backward(
+    d_between, d_feed_forward_norm = _rms_norm_backward(
         d_fed, steps.between, layer.feed_forward_norm, eps
     )
     d_between = d_between + d_output  # beside the feed-forward layer
-    d_merged, d_w_o, d_b_o = linear_backward(
-        d_between, _merge(steps.heads), attention.w_o, attention.b_o
-    )
+    d_heads, of_output = _combine_backward(d_between, attention, steps.heads)
     d_queries, d_keys, d_values = _heads_backward(
-        _split(d_merged, attention.num_heads),
-        *(steps.queries, steps.keys, steps.values),
+        *(d_heads, steps.queries, steps.keys, steps.values),
         *(None, steps.heads, steps.weights),
     )
-    d_queries, d_keys = turn_back(d_queries), turn_back(d_keys)
-    w_q, w_k, w_v = attention.w_q, attention.w_k, attention.w_v
-    d_normed_q, d_w_q, d_b_q = linear_backward(_merge(d_queries), normed, w_q, attention.b_q)
-    d_normed_k, d_w_k, d_b_k = linear_backward(_merge(d_keys), normed, w_k, attention.b_k)
-    d_normed_v, d_w_v, d_b_v = linear_backward(_merge(d_values), normed, w_v, attention.b_v)
-    d_normed = d_normed_q + d_normed_k + d_normed_v
-    d_x, d_attention_norm = rms_norm_backward(d_normed, x, layer.attention_norm, eps)
-    d_x = d_x + d_between  # beside the attention
-
-    d_attention = dataclasses.replace(
-        attention,
-        w_q=d_w_q,
-        w_k=d_w_k,
-        w_v=d_w_v,
-        w_o=d_w_o,
-        b_q=d_b_q,
-        b_k=d_b_k,
-        b_v=d_b_v,
-        b_o=d_b_o,
+    of_heads = turn_back(d_queries), turn_back(d_keys), d_values
+    d_normed_q, d_normed_k, d_normed_v, d_attention = _project_backward(
+        of_heads, attention, normed, normed, normed, of_output
     )
+    d_normed = d_normed_q + d_normed_k + d_normed_v
+    d_x, d_attention_norm = _rms_norm_backward(d_normed, x, layer.attention_norm, eps)
+    d_x = d_x + d_between  # beside the attention
     return d_x, DecoderLayer(
         attention_norm=d_attention_norm,
         attention=d_attention,
@@ -322,10 +306,9 @@ def _mapped(f: Callable[..., Any], name: str, *things: Any) -> Any:
         parts = enumerate(zip(*things, strict=True))
         return tuple(_mapped(f, f"{name}[{n}]", *part) for n, part in parts)
     if dataclasses.is_dataclass(first):
-        names = [field.name for field in dataclasses.fields(first)]
-        fields = {
-            each: _mapped(f, f"{name}.{each}", *(getattr(thing, each) for thing in things))
-            for each in names
+        mapped = {
+            key: _mapped(f, f"{name}.{key}", *(getattr(thing, key) for thing in things))
+            for key in (field.name for field in dataclasses.fields(first))
         }
-        return dataclasses.replace(first, **fields)  # type: ignore[type-var]
+        return dataclasses.replace(first, **mapped)  # type: ignore[type-var]
     return first

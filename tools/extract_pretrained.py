@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from transformers import BertModel, BertTokenizerFast
 
-from attnbook import MultiHeadAttention, feed_forward, layer_norm
+from attnbook import MultiHeadAttention, layer_norm
 from course.chapters import ROOT
 
 DATA = ROOT / "attnbook/data"
@@ -79,10 +79,11 @@ def by_hand(model, ids):
         attended = MultiHeadAttention(**arrays, num_heads=model.config.num_attention_heads)(x)
         x = norm(x + attended.output, layer.attention.output.LayerNorm)
         linears = layer.intermediate.dense, layer.output.dense
-        matrices = [
-            array for each in linears for array in (each.weight.T.numpy(), each.bias.numpy())
-        ]
-        x = norm(x + feed_forward(x, *matrices, activation="gelu"), layer.output.LayerNorm)
+        (w_in, b_in), (w_out, b_out) = (
+            (linear.weight.T.numpy(), linear.bias.numpy()) for linear in linears
+        )
+        hidden = torch.nn.functional.gelu(torch.from_numpy(x @ w_in + b_in)).numpy()
+        x = norm(x + hidden @ w_out + b_out, layer.output.LayerNorm)
         states.append(x)
         weights.append(attended.weights)
     return np.stack(states), np.stack(weights)

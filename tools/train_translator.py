@@ -54,8 +54,8 @@ def no_positions(length, d_model):
     return np.zeros((length, d_model))
 
 
-def all_visible(length):
-    return np.ones((length, length), dtype=bool)
+def all_visible(len_q, len_k):
+    return np.ones((len_q, len_k), dtype=bool)
 
 
 def the_part_alone(x, added):
@@ -112,15 +112,15 @@ def without_keys(*arguments):
     return d_query, 0 * d_key, d_value, d_layer
 
 
-def memory_by_values_only(d_output, layer, query, memory, *rest):
+def memory_by_values_only(d_output, layer, query, key, *rest):
     """Leave out what reaches the memory through the keys."""
-    d_query, d_key, *others = Parts().attention_backward(d_output, layer, query, memory, *rest)
-    return d_query, d_key if memory is query else 0 * d_key, *others
+    d_query, d_key, *others = Parts().attention_backward(d_output, layer, query, key, *rest)
+    return d_query, d_key if key is query else 0 * d_key, *others
 
 
-def without_dot_product(d_output, layer, query, memory, mask, weights):
+def without_dot_product(d_output, layer, query, key, value, mask, weights):
     """Leave out what softmax's gradient takes off each row: its weighted mean."""
-    queries, keys, values = layer.queries(query), layer.keys(memory), layer.values(memory)
+    queries, keys, values = layer.queries(query), layer.keys(key), layer.values(value)
     merged = merge_heads(weights @ values)
     d_merged, d_w_o, d_b_o = linear_backward(d_output, merged, layer.w_o, layer.b_o)
     d_heads = split_heads(d_merged, layer.num_heads)  # (batch, num_heads, len_q, head_dim)
@@ -128,8 +128,8 @@ def without_dot_product(d_output, layer, query, memory, mask, weights):
     scale = 1 / math.sqrt(queries.shape[-1])
     of = {
         "q": (scale * (d_scores @ keys), query),
-        "k": (scale * (d_scores.mT @ queries), memory),
-        "v": (weights.mT @ d_heads, memory),
+        "k": (scale * (d_scores.mT @ queries), key),
+        "v": (weights.mT @ d_heads, value),
     }
     d_inputs, d_layer = [], {"w_o": d_w_o, "b_o": d_b_o}
     for letter, (d_projected, x) in of.items():

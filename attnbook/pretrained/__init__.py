@@ -25,22 +25,10 @@ Numbers are returned in float64, the storyteller's in float32. Beside the files 
 which licence.
 """
 
-from attnbook.pretrained import (
-    byte_pairs,
-    date_translator,
-    minilm,
-    romanizer,
-    smollm2,
-    storyteller,
-    word_reader,
-)
-
-__all__ = [
-    "byte_pairs",
-    "date_translator",
-    "minilm",
-    "romanizer",
-    "smollm2",
-    "storyteller",
-    "word_reader",
-]
+from attnbook.pretrained import byte_pairs as byte_pairs
+from attnbook.pretrained import date_translator as date_translator
+from attnbook.pretrained import minilm as minilm
+from attnbook.pretrained import romanizer as romanizer
+from attnbook.pretrained import smollm2 as smollm2
+from attnbook.pretrained import storyteller as storyteller
+from attnbook.pretrained import word_reader as word_reader

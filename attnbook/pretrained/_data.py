@@ -25,6 +25,31 @@ def arrays(name: str) -> dict[str, NDArray[Any]]:
         return dict(np.load(file))
 
 
+def tree(named: dict[str, Any]) -> dict[str, Any]:
+    """Return what has names like encoder.attention.w_q in dictionaries, one in another."""
+    root: dict[str, Any] = {}
+    for name, thing in named.items():
+        *path, last = name.split(".")
+        inner = root
+        for part in path:
+            inner = inner.setdefault(part, {})
+        inner[last] = thing
+    return root
+
+
+def tokens_of(name: str) -> dict[str, tuple[str, ...]]:
+    """Return the sentences that a model was run on, in order, and the tokens of each."""
+    return {sentence["text"]: tuple(sentence["tokens"]) for sentence in facts(name)["sentences"]}
+
+
+def number_of(name: str, sentence: str) -> int:
+    """Return which of the sentences that a model was run on it is."""
+    sentences = [*tokens_of(name)]
+    if sentence not in sentences:
+        raise ValueError(f"sentence must be one of sentences(), got {sentence!r}")
+    return sentences.index(sentence)
+
+
 def is_one_of(number: int, *allowed: int) -> bool:
     """Tell whether an index is one that is shipped."""
     # True and 3.0 equal 1 and 3, but they would name no array.

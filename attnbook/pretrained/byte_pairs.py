@@ -105,17 +105,15 @@ class BytePairTokenizer:
         lo w
         low
         """
-        return list(self._joins(word))
-
-    def _joins(self, word: str) -> Iterator[tuple[str, ...]]:
         parts = tuple(LETTERS[byte] for byte in word.encode())
-        yield parts
+        steps = [parts]
         while known := [pair for pair in pairwise(parts) if pair in self._ranks]:
             parts = _join(parts, min(known, key=self._ranks.__getitem__))
-            yield parts
+            steps.append(parts)
+        return steps
 
     def _encoded(self, piece: str) -> list[int]:
-        *_, parts = self._joins(piece)
+        parts = self.steps(piece)[-1]
         unknown = [part for part in parts if part not in self._numbers]
         if unknown:
             raise ValueError(f"the vocabulary has no token for {unknown[0]!r} in {piece!r}")

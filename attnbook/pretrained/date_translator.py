@@ -6,13 +6,13 @@ The others are translators with a part taken out, or with a mistake in their gra
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attnbook.layers import MultiHeadAttention
-from attnbook.pretrained._data import arrays, facts
+from attnbook.pretrained._data import arrays, facts, tree
 from attnbook.toys.translator import EncoderLayer, Translator, TranslatorLayer
 
 
@@ -60,28 +60,13 @@ def load() -> Translator:
     >>> load().translate("friday, march 13 1998", "13.3.98")
     ['1998-03-13', '1998-03-13']
     """
-    own = {name: array.astype(np.float64) for name, array in arrays("translator").items()}
-
-    def under(name: str) -> dict[str, NDArray[np.float64]]:
-        inner = {key.removeprefix(f"{name}."): array for key, array in own.items()}
-        return {key: inner[key] for key in inner if key not in own and "." not in key}
-
-    def attention(name: str) -> MultiHeadAttention:
-        parameters: dict[str, Any] = under(name)
-        return MultiHeadAttention(num_heads=4, **parameters)
-
-    return Translator(
-        embedding=own["embedding"],
-        encoder=EncoderLayer(attention=attention("encoder.attention"), **under("encoder")),
-        memory_norm=own["memory_norm"],
-        decoder=TranslatorLayer(
-            attention=attention("decoder.attention"),
-            cross_attention=attention("decoder.cross_attention"),
-            **under("decoder"),
-        ),
-        final_norm=own["final_norm"],
-        output=own["output"],
-    )
+    own = tree({name: array.astype(np.float64) for name, array in arrays("translator").items()})
+    for layer in own["encoder"], own["decoder"]:
+        for name in {"attention", "cross_attention"} & {*layer}:
+            layer[name] = MultiHeadAttention(num_heads=4, **layer[name])
+    own["encoder"] = EncoderLayer(**own["encoder"])
+    own["decoder"] = TranslatorLayer(**own["decoder"])
+    return Translator(**own)
 
 
 def record() -> Record:

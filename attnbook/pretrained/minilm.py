@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attnbook.layers import MultiHeadAttention
-from attnbook.pretrained._data import arrays, facts, is_one_of
+from attnbook.pretrained._data import arrays, is_one_of, number_of, tokens_of
 
 
 class HeadProjections(NamedTuple):
@@ -34,7 +34,7 @@ def sentences() -> tuple[str, ...]:
     >>> sentences()[0]
     "The animal didn't cross the street because it was too tired."
     """
-    return tuple(_sentences())
+    return tuple(tokens_of("minilm"))
 
 
 def tokens(sentence: str) -> tuple[str, ...]:
@@ -58,7 +58,7 @@ def tokens(sentence: str) -> tuple[str, ...]:
     >>> tokens(sentences()[4])[:5]
     ('[CLS]', 'words', 'gain', 'their', 'meaning')
     """
-    return tuple(_sentences()[sentences()[_number(sentence)]])
+    return list(tokens_of("minilm").values())[number_of("minilm", sentence)]
 
 
 def hidden_states(sentence: str, layer: int) -> NDArray[np.float64]:
@@ -84,7 +84,7 @@ def hidden_states(sentence: str, layer: int) -> NDArray[np.float64]:
     >>> hidden_states(sentences()[0], layer=3).shape
     (16, 384)
     """
-    number = _number(sentence)
+    number = number_of("minilm", sentence)
     if not is_one_of(layer, 0, 1, 3):
         raise ValueError(f"layer ({layer}) must be 0, 1 or 3: the others are not shipped")
     return _stored(f"sentence{number}.layer{layer}")
@@ -112,7 +112,7 @@ def recorded_weights(sentence: str) -> NDArray[np.float64]:
     >>> recorded_weights(sentences()[0])[3, 1, it, animal].round(2)
     np.float64(0.68)
     """
-    return _stored(f"sentence{_number(sentence)}.weights")
+    return _stored(f"sentence{number_of('minilm', sentence)}.weights")
 
 
 def head_projections(layer: int, head: int) -> HeadProjections:
@@ -146,10 +146,9 @@ def head_projections(layer: int, head: int) -> HeadProjections:
             f"head ({head}) of layer ({layer}) is not shipped; there are head 2 of layer 0, "
             "head 8 of layer 1, and heads 0 to 11 of layer 3"
         )
-    whole = multi_head_attention(layer)
     columns = slice(32 * head, 32 * (head + 1))
     return HeadProjections(
-        *(getattr(whole, name)[..., columns].copy() for name in HeadProjections._fields)
+        *(_stored(f"layer3.{name}")[..., columns].copy() for name in HeadProjections._fields)
     )
 
 
@@ -178,17 +177,9 @@ def multi_head_attention(layer: int) -> MultiHeadAttention:
     """
     if not is_one_of(layer, 3):
         raise ValueError(f"layer ({layer}) must be 3, the one that is shipped whole")
-    return MultiHeadAttention(
-        num_heads=12,
-        w_q=_stored("layer3.w_q"),
-        b_q=_stored("layer3.b_q"),
-        w_k=_stored("layer3.w_k"),
-        b_k=_stored("layer3.b_k"),
-        w_v=_stored("layer3.w_v"),
-        b_v=_stored("layer3.b_v"),
-        w_o=_stored("layer3.w_o"),
-        b_o=_stored("layer3.b_o"),
-    )
+    names = [f"{kind}_{letter}" for kind in "wb" for letter in "qkvo"]
+    parameters: dict[str, Any] = {name: _stored(f"layer3.{name}") for name in names}
+    return MultiHeadAttention(num_heads=12, **parameters)
 
 
 def position_table() -> NDArray[np.float64]:
@@ -206,15 +197,5 @@ def position_table() -> NDArray[np.float64]:
     return _stored("positions")
 
 
-def _sentences() -> dict[str, list[str]]:
-    return {sentence["text"]: sentence["tokens"] for sentence in facts("minilm")["sentences"]}
-
-
 def _stored(name: str) -> NDArray[np.float64]:
     return arrays("minilm")[name].astype(np.float64)  # a copy: nobody can change what is stored
-
-
-def _number(sentence: str) -> int:
-    if sentence not in sentences():
-        raise ValueError(f"sentence must be one of sentences(), got {sentence!r}")
-    return sentences().index(sentence)

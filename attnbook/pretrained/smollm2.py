@@ -14,7 +14,6 @@ import os
 from collections.abc import Sequence
 from io import BufferedReader
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 from attnbook.decoder import Decoder, DecoderLayer
 from attnbook.layers import MultiHeadAttention
 from attnbook.positional import Rotary
-from attnbook.pretrained._data import arrays, facts, is_one_of
+from attnbook.pretrained._data import arrays, facts, is_one_of, number_of, tokens_of
 from attnbook.pretrained._gguf import read_header, read_tensor
 from attnbook.pretrained.byte_pairs import BytePairTokenizer
 from attnbook.pretrained.minilm import HeadProjections
@@ -66,6 +65,7 @@ def load(path: str | os.PathLike[str] | None = None) -> Decoder:
         def read(name: str) -> NDArray[np.float32]:
             return read_tensor(file, tensors[f"{name}.weight"]).T  # for x @ w
 
+        merges = (merge.split(" ") for merge in facts["tokenizer.ggml.merges"])
         layers = []
         for block in (f"blk.{number}" for number in range(facts["llama.block_count"])):
             attention = MultiHeadAttention(
@@ -93,7 +93,7 @@ def load(path: str | os.PathLike[str] | None = None) -> Decoder:
             norm_eps=1e-5,  # the file has it in single precision
             tokenizer=BytePairTokenizer(
                 tuple(facts["tokenizer.ggml.tokens"]),
-                tuple(_pair(merge) for merge in facts["tokenizer.ggml.merges"]),
+                tuple((left, right) for left, right in merges),
             ),
         )
 
@@ -110,7 +110,7 @@ def sentences() -> tuple[str, ...]:
     >>> sentences()[0]
     "The animal didn't cross the street because it was too tired."
     """
-    return tuple(_sentences())
+    return tuple(tokens_of("smollm2"))
 
 
 def tokens(sentence: str) -> tuple[str, ...]:
@@ -134,7 +134,7 @@ def tokens(sentence: str) -> tuple[str, ...]:
     >>> tokens(sentences()[0])[:5]
     ('The', ' animal', ' didn', "'t", ' cross')
     """
-    return tuple(_sentences()[sentences()[_number(sentence)]])
+    return list(tokens_of("smollm2").values())[number_of("smollm2", sentence)]
 
 
 def hidden_states(sentence: str, layer: int) -> NDArray[np.float64]:
@@ -162,7 +162,7 @@ def hidden_states(sentence: str, layer: int) -> NDArray[np.float64]:
     >>> hidden_states(sentences()[0], layer=18).shape
     (13, 576)
     """
-    return _floats(f"sentence{_number(sentence)}.layer{_recorded(layer)}")
+    return _floats(f"sentence{number_of('smollm2', sentence)}.layer{_recorded(layer)}")
 
 
 def recorded_weights(sentence: str, layer: int) -> NDArray[np.float64]:
@@ -188,7 +188,7 @@ def recorded_weights(sentence: str, layer: int) -> NDArray[np.float64]:
     >>> recorded_weights(sentences()[0], layer=18)[8, 1:, 0].min().round(2)
     np.float64(1.0)
     """
-    return _floats(f"sentence{_number(sentence)}.weights{_recorded(layer)}")
+    return _floats(f"sentence{number_of('smollm2', sentence)}.weights{_recorded(layer)}")
 
 
 def head_table(name: str) -> NDArray[np.float64]:
@@ -247,7 +247,9 @@ def window_loss(window: int | None = None, kept: Sequence[int] = ()) -> NDArray[
     4.1
     3.45
     """
-    records = {(row["window"], tuple(row["kept"])): row["nats"] for row in _windows()}
+    records = {
+        (row["window"], tuple(row["kept"])): row["nats"] for row in facts("smollm2")["windows"]
+    }
     if (window, tuple(kept)) not in records:
         raise ValueError(
             f"window and kept must be one of {[*records]}, got {(window, tuple(kept))}"
@@ -405,14 +407,6 @@ def head_projections(layer: int, head: int) -> HeadProjections:
     return HeadProjections(w_q, np.zeros(64), w_k, np.zeros(64), w_v, np.zeros(64))
 
 
-def _windows() -> list[dict[str, Any]]:
-    return list(facts("smollm2")["windows"])
-
-
-def _sentences() -> dict[str, list[str]]:
-    return {sentence["text"]: sentence["tokens"] for sentence in facts("smollm2")["sentences"]}
-
-
 def _floats(name: str) -> NDArray[np.float64]:
     return arrays("smollm2")[name].astype(np.float64)  # a copy: nobody can change what is stored
 
@@ -422,12 +416,6 @@ def _matrix(name: str) -> NDArray[np.float64]:
     codes, scale, least = (_floats(f"{name}.{part}") for part in ("codes", "scale", "least"))
     blocks = codes * scale[..., None] + least[..., None]  # (columns, rows / 32, 32)
     return blocks.reshape(len(blocks), -1).T
-
-
-def _number(sentence: str) -> int:
-    if sentence not in sentences():
-        raise ValueError(f"sentence must be one of sentences(), got {sentence!r}")
-    return sentences().index(sentence)
 
 
 def _recorded(layer: int) -> int:
@@ -454,8 +442,3 @@ def _check_file(file: BufferedReader) -> None:
     if (digest := hashlib.file_digest(file, "sha256").hexdigest()) != SHA256:
         raise ValueError(f"{FILE} must have SHA-256 {SHA256}, got {digest}")
     file.seek(0)
-
-
-def _pair(merge: str) -> tuple[str, str]:
-    left, right = merge.split(" ")
-    return left, right

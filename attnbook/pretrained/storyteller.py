@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from attnbook.decoder import Decoder, DecoderLayer
 from attnbook.layers import MultiHeadAttention
 from attnbook.positional import Alibi, Rotary, Sinusoidal
-from attnbook.pretrained._data import arrays, facts
+from attnbook.pretrained._data import arrays, facts, tree
 from attnbook.toys.small_world import WORDS
 
 Scheme = Literal["rotary", "sinusoidal", "alibi", "none"]
@@ -98,14 +98,9 @@ def load(positions: Scheme = "rotary") -> Decoder:
     'Ann .'
     """
     _check(positions)
-    own = _parameters("storyteller" if positions == "rotary" else f"storyteller_{positions}")
+    own = tree(_parameters("storyteller" if positions == "rotary" else f"storyteller_{positions}"))
     layers = []
-    for number in range(4):
-        layer = {
-            name.partition(".")[2]: array
-            for name, array in own.items()
-            if name.startswith(f"layer{number}.")
-        }
+    for layer in (own[f"layer{number}"] for number in range(4)):
         projections = {name: layer.pop(name) for name in ("w_q", "w_k", "w_v", "w_o")}
         attention = MultiHeadAttention(num_heads=4, num_kv_heads=2, **projections)
         layers.append(DecoderLayer(attention=attention, **layer))
@@ -145,9 +140,8 @@ def record(positions: Scheme = "rotary") -> Record:
 
 
 def _check(positions: str) -> None:
-    schemes = tuple(facts("storyteller")["records"])
-    if positions not in schemes:
-        raise ValueError(f"positions must be one of {schemes}, got {positions!r}")
+    if positions not in SCHEMES:
+        raise ValueError(f"positions must be one of {tuple(SCHEMES)}, got {positions!r}")
 
 
 def _parameters(name: str) -> dict[str, NDArray[np.float32]]:

@@ -87,13 +87,11 @@ def story(
     >>> print(*words, questions[0].kind, questions[0].distance)
     <start> Zoe is in the barn . the book is with Zoe . where is Zoe ? in the barn . <end> place 18
     """
-    for name, (fewest, most), all_there_are in (
-        ("people", people, PEOPLE),
-        ("things", things, THINGS),
-    ):
-        if not 1 <= fewest <= most <= len(all_there_are):
+    bounds = ("people", people, len(PEOPLE)), ("things", things, len(THINGS))
+    for name, (fewest, most), all_of_them in bounds:
+        if not 1 <= fewest <= most <= all_of_them:
             raise ValueError(
-                f"{name} must be two numbers in order from 1 to {len(all_there_are)}, "
+                f"{name} must be two numbers in order from 1 to {all_of_them}, "
                 f"got {fewest} and {most}"
             )
     room = length - _QUESTION * final - 1

@@ -17,26 +17,26 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attnbook._checks import check_tokens, check_weight, real_array
+from attnbook._checks import Array, Mask, check_shape, check_tokens, real_array
 from attnbook.decoder import _rms_norm
 from attnbook.gradients import (
+    _cross_entropy,
+    _embedding_backward,
+    _feed_forward_backward,
     _linear_backward,
     _multi_head_backward,
     _rms_norm_backward,
-    cross_entropy,
-    embedding_backward,
 )
 from attnbook.layers import MultiHeadAttention
-from attnbook.masks import causal_mask
+from attnbook.masks import _causal
 from attnbook.positional import sinusoidal_encoding
 from attnbook.toys.dates import PAD, START, VOCAB_SIZE, decode, encode, examples
 from attnbook.training import Adam, map_arrays, warmup_cosine
 
-_Array = NDArray[np.floating]
 _LENGTH = len("1998-03-13")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class EncoderLayer:
     """Self-attention, then a feed-forward layer, each after a norm and around it a residual.
 
@@ -47,16 +47,19 @@ class EncoderLayer:
     w_in, b_in, w_out, b_out : (d_model, hidden), (hidden,), (hidden, d_model), (d_model,)
     """
 
-    attention_norm: _Array
+    attention_norm: Array
     attention: MultiHeadAttention
-    feed_forward_norm: _Array
-    w_in: _Array
-    b_in: _Array
-    w_out: _Array
-    b_out: _Array
+    feed_forward_norm: Array
+    w_in: Array
+    b_in: Array
+    w_out: Array
+    b_out: Array
+
+    def __repr__(self) -> str:
+        return f"EncoderLayer({self.attention!r}, hidden {len(self.w_out)})"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TranslatorLayer:
     """Self-attention, cross-attention to the memory, then a feed-forward layer.
 
@@ -67,89 +70,46 @@ class TranslatorLayer:
     w_in, b_in, w_out, b_out : (d_model, hidden), (hidden,), (hidden, d_model), (d_model,)
     """
 
-    attention_norm: _Array
+    attention_norm: Array
     attention: MultiHeadAttention
-    cross_norm: _Array
+    cross_norm: Array
     cross_attention: MultiHeadAttention
-    feed_forward_norm: _Array
-    w_in: _Array
-    b_in: _Array
-    w_out: _Array
-    b_out: _Array
+    feed_forward_norm: Array
+    w_in: Array
+    b_in: Array
+    w_out: Array
+    b_out: Array
+
+    def __repr__(self) -> str:
+        attentions = f"{self.attention!r}, {self.cross_attention!r}"
+        return f"TranslatorLayer({attentions}, hidden {len(self.w_out)})"
 
 
 _norm = functools.partial(_rms_norm, eps=1e-5)
 _norm_backward = functools.partial(_rms_norm_backward, eps=1e-5)
 
 
-def _attention_backward(
-    d_output: _Array,
-    layer: MultiHeadAttention,
-    query: _Array,
-    memory: _Array,
-    mask: NDArray[np.bool_],
-    weights: _Array,
-) -> tuple[_Array, _Array, _Array, MultiHeadAttention]:
-    """Go back through attention from one sequence to another, of arrays known to fit."""
-    d_query, d_key, d_value, w_q, b_q, w_k, b_k, w_v, b_v, w_o, b_o = _multi_head_backward(
-        d_output, layer, query, memory, memory, mask, weights
-    )
-    d_layer = replace(layer, w_q=w_q, b_q=b_q, w_k=w_k, b_k=b_k, w_v=w_v, b_v=b_v, w_o=w_o, b_o=b_o)
-    return d_query, d_key, d_value, d_layer
-
-
 @dataclass(frozen=True)
 class Parts:
     """What a translator computes with: with a part missing or wrong it is a variant.
 
-    ``source_positions`` and ``target_positions`` take a length and d_model, ``past`` a length,
+    ``source_positions`` and ``target_positions`` take a length and d_model, ``past`` two lengths,
     ``norm`` vectors and a gain, ``norm_backward`` a gradient before those; ``add`` the residual
-    stream and what a part adds to it, and their gradients. ``attention_backward`` takes a
-    gradient, the layer, what queries and what keys and values were made of, mask and weights, and
-    returns their gradients as ``multi_head_backward`` does. The others are as in attnbook.
+    stream and what a part adds to it, and their gradients. ``attention_backward`` takes and
+    returns what ``multi_head_backward`` does. The others are as in attnbook.
     """
 
-    source_positions: Callable[[int, int], _Array] = sinusoidal_encoding
-    target_positions: Callable[[int, int], _Array] = sinusoidal_encoding
-    past: Callable[[int], NDArray[np.bool_]] = causal_mask
-    norm: Callable[[_Array, _Array], _Array] = _norm
-    norm_backward: Callable[[_Array, _Array, _Array], tuple[_Array, _Array]] = _norm_backward
-    add: Callable[[_Array, _Array], _Array] = operator.add
-    attention_backward: Callable[..., tuple[_Array, _Array, _Array, MultiHeadAttention]] = (
-        _attention_backward
+    source_positions: Callable[[int, int], Array] = sinusoidal_encoding
+    target_positions: Callable[[int, int], Array] = sinusoidal_encoding
+    past: Callable[[int, int], Mask] = _causal
+    norm: Callable[[Array, Array], Array] = _norm
+    norm_backward: Callable[[Array, Array, Array], tuple[Array, Array]] = _norm_backward
+    add: Callable[[Array, Array], Array] = operator.add
+    attention_backward: Callable[..., tuple[Array, Array, Array, MultiHeadAttention]] = (
+        _multi_head_backward
     )
-    embedding_backward: Callable[[_Array, NDArray[np.intp], int], _Array] = embedding_backward
-    cross_entropy: Callable[[_Array, NDArray[np.intp]], tuple[float, _Array]] = cross_entropy
-
-
-class _Read(NamedTuple):
-    """The steps of the encoder, in their order."""
-
-    x0: _Array
-    n0: _Array
-    weights: _Array
-    x1: _Array
-    n1: _Array
-    hidden: _Array
-    x2: _Array
-    memory: _Array
-
-
-class _Written(NamedTuple):
-    """The steps of the decoder, in their order."""
-
-    y0: _Array
-    m0: _Array
-    weights: _Array
-    y1: _Array
-    m1: _Array
-    cross_weights: _Array
-    y2: _Array
-    m2: _Array
-    hidden: _Array
-    y3: _Array
-    m3: _Array
-    logits: _Array
+    embedding_backward: Callable[[Array, NDArray[np.intp], int], Array] = _embedding_backward
+    cross_entropy: Callable[[Array, NDArray[np.intp]], tuple[float, Array]] = _cross_entropy
 
 
 class TranslatorTrace(NamedTuple):
@@ -159,14 +119,14 @@ class TranslatorTrace(NamedTuple):
     from source to source, from target to target, and from target to source.
     """
 
-    logits: _Array
-    memory: _Array
-    encoder_weights: _Array
-    decoder_weights: _Array
-    cross_weights: _Array
+    logits: Array
+    memory: Array
+    encoder_weights: Array
+    decoder_weights: Array
+    cross_weights: Array
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Translator:
     """An encoder and a decoder of one layer each; the fields are the parameters.
 
@@ -190,13 +150,22 @@ class Translator:
     (32, 32)
     """
 
-    embedding: _Array
+    embedding: Array
     encoder: EncoderLayer
-    memory_norm: _Array
+    memory_norm: Array
     decoder: TranslatorLayer
-    final_norm: _Array
-    output: _Array
+    final_norm: Array
+    output: Array
     parts: Parts = Parts()
+
+    def __repr__(self) -> str:
+        """Tell the sizes: the arrays would fill pages."""
+        vocab, d_model = self.embedding.shape
+        heads, hidden = self.encoder.attention.num_heads, len(self.encoder.w_out)
+        return (
+            f"Translator(d_model {d_model}, {heads} heads, hidden {hidden}, vocab {vocab}, "
+            f"{self.embedding.dtype})"
+        )
 
     @classmethod
     def init(
@@ -208,46 +177,38 @@ class Translator:
         small, so that all characters are about equally probable.
         """
 
-        def normal(rows: int, columns: int, spread: float) -> _Array:
+        def normal(rows: int, columns: int, spread: float) -> Array:
             return rng.normal(scale=spread / math.sqrt(rows), size=(rows, columns))
 
         def attention() -> MultiHeadAttention:
             drawn = MultiHeadAttention.init(rng, d_model, num_heads)
             return replace(drawn, w_o=drawn.w_o / 2)
 
-        def feed_forward_layer() -> dict[str, _Array]:
+        def feed_forward_layer() -> dict[str, Array]:
             w_in, w_out = normal(d_model, hidden, 1), normal(hidden, d_model, 0.5)
             return {"w_in": w_in, "b_in": np.zeros(hidden), "w_out": w_out, "b_out": one * 0}
 
         one = np.ones(d_model)
         return cls(
             embedding=0.5 * rng.standard_normal((VOCAB_SIZE, d_model)),
-            encoder=EncoderLayer(
-                attention_norm=one,
-                attention=attention(),
-                feed_forward_norm=one,
-                **feed_forward_layer(),
-            ),
+            encoder=EncoderLayer(one, attention(), one, **feed_forward_layer()),
             memory_norm=one,
             decoder=TranslatorLayer(
-                attention_norm=one,
-                attention=attention(),
-                cross_norm=one,
-                cross_attention=attention(),
-                feed_forward_norm=one,
-                **feed_forward_layer(),
+                one, attention(), one, attention(), one, **feed_forward_layer()
             ),
             final_norm=one,
             output=normal(d_model, VOCAB_SIZE, 0.3),
         )
 
-    def memory(self, source: ArrayLike) -> _Array:
+    def memory(self, source: ArrayLike) -> Array:
         """Read texts: return what the decoder looks at, (..., source_len, d_model)."""
-        return self._read(self._tokens("source", source)).memory
+        source = self._tokens("source", source)
+        memory, *_ = self._read(source, _seen(source))
+        return memory
 
     def logits(
         self, source: ArrayLike, target_in: ArrayLike, memory: ArrayLike | None = None
-    ) -> _Array:
+    ) -> Array:
         """Score every character as the next one, after each of target_in.
 
         Parameters
@@ -278,11 +239,11 @@ class Translator:
         source, target_in, memory : as for logits
         """
         source, target_in = self._tokens("source", source), self._tokens("target_in", target_in)
-        read = self._read(source)
-        memory = _another(memory, read.memory)
-        written = self._write(target_in, memory, _seen(source))
-        weights = read.weights, written.weights, written.cross_weights
-        return TranslatorTrace(written.logits, memory, *weights)
+        seen = _seen(source)
+        own, weights, *_ = self._read(source, seen)
+        memory = _another(memory, own)
+        logits, past_weights, cross_weights, *_ = self._write(target_in, memory, seen)
+        return TranslatorTrace(logits, memory, weights, past_weights, cross_weights)
 
     def greedy(self, source: ArrayLike, memory: ArrayLike | None = None) -> NDArray[np.intp]:
         """Write the most probable character ten times, each after those before it.
@@ -296,10 +257,12 @@ class Translator:
         (..., 10)
         """
         source = self._tokens("source", source)
-        memory = _another(memory, self._read(source).memory)
+        seen = _seen(source)
+        own, *_ = self._read(source, seen)
+        memory = _another(memory, own)
         written = np.full((*source.shape[:-1], 1), START)
         for _ in range(_LENGTH):
-            logits = self._write(written, memory, _seen(source)).logits
+            logits, *_ = self._write(written, memory, seen)
             best = logits[..., -1:, :].argmax(axis=-1)  # (..., 1)
             written = np.concatenate([written, best], axis=-1)
         return written[..., 1:]
@@ -320,28 +283,29 @@ class Translator:
             raise ValueError(f"{name} must have shape (..., len), len > 0, got {tokens.shape}")
         return tokens
 
-    def _read(self, source: NDArray[np.intp]) -> _Read:
-        """Go through the encoder; each step is (..., source_len, d_model) if it says nothing."""
+    def _read(self, source: NDArray[np.intp], seen: Mask) -> tuple[NDArray[Any], ...]:
+        """Return memory, weights and the encoder's steps, (..., source_len, d_model) if unsaid."""
         layer, parts = self.encoder, self.parts
         x0 = self.embedding[source]
         x0 = x0 + parts.source_positions(*x0.shape[-2:])
         n0 = parts.norm(x0, layer.attention_norm)
-        added, weights = layer.attention._attend(n0, n0, n0, _seen(source), None)
+        added, weights = layer.attention._attend(n0, n0, n0, seen, None)
         x1 = parts.add(x0, added)
         n1 = parts.norm(x1, layer.feed_forward_norm)
         hidden = np.maximum(n1 @ layer.w_in + layer.b_in, 0)  # (..., source_len, hidden)
         x2 = parts.add(x1, hidden @ layer.w_out + layer.b_out)
-        return _Read(x0, n0, weights, x1, n1, hidden, x2, parts.norm(x2, self.memory_norm))
+        memory = parts.norm(x2, self.memory_norm)
+        return memory, weights, x0, n0, x1, n1, hidden, x2
 
     def _write(
-        self, target_in: NDArray[np.intp], memory: _Array, seen: NDArray[np.bool_]
-    ) -> _Written:
-        """Go through the decoder; each step is (..., len, d_model) if it says nothing."""
+        self, target_in: NDArray[np.intp], memory: Array, seen: Mask
+    ) -> tuple[NDArray[Any], ...]:
+        """Return logits, both weights and the decoder's steps, (..., len, d_model) if unsaid."""
         layer, parts = self.decoder, self.parts
         y0 = self.embedding[target_in]
         y0 = y0 + parts.target_positions(*y0.shape[-2:])
         m0 = parts.norm(y0, layer.attention_norm)
-        past = parts.past(target_in.shape[-1])  # (len, len)
+        past = parts.past(m0.shape[-2], m0.shape[-2])  # (len, len)
         added, weights = layer.attention._attend(m0, m0, m0, past, None)
         y1 = parts.add(y0, added)
         m1 = parts.norm(y1, layer.cross_norm)
@@ -352,7 +316,7 @@ class Translator:
         y3 = parts.add(y2, hidden @ layer.w_out + layer.b_out)
         m3 = parts.norm(y3, self.final_norm)
         logits = m3 @ self.output  # (..., len, VOCAB_SIZE)
-        return _Written(y0, m0, weights, y1, m1, cross_weights, y2, m2, hidden, y3, m3, logits)
+        return logits, weights, cross_weights, past, y0, m0, y1, m1, y2, m2, hidden, y3, m3
 
 
 def after_start(target: ArrayLike) -> NDArray[np.intp]:
@@ -376,17 +340,17 @@ def after_start(target: ArrayLike) -> NDArray[np.intp]:
     return np.concatenate([start, target[..., :-1]], axis=-1)
 
 
-def _another(memory: ArrayLike | None, own: _Array) -> _Array:
+def _another(memory: ArrayLike | None, own: Array) -> Array:
     """Return the memory that is given, if one is, and if it is as large as the source's own."""
     if memory is None:
         return own
     memory = real_array("memory", memory)
-    check_weight("memory", memory, own.shape)
+    check_shape("memory", memory, own.shape)
     return memory
 
 
-def _seen(source: NDArray[np.intp]) -> NDArray[np.bool_]:
-    seen: NDArray[np.bool_] = source != PAD
+def _seen(source: NDArray[np.intp]) -> Mask:
+    seen: Mask = source != PAD
     return seen[..., None, None, :]  # (..., 1, 1, source_len): for every head and query
 
 
@@ -419,30 +383,31 @@ def loss_and_gradient(
             f"got {source.shape} and {target.shape}"
         )
     target_in = after_start(target)
-    seen, past = _seen(source), model.parts.past(target.shape[-1])
-    read = model._read(source)
-    written = model._write(target_in, read.memory, seen)
-    loss, d_logits = model.parts.cross_entropy(written.logits, target)
+    seen = _seen(source)
+    memory, x_weights, x0, n0, x1, n1, x_hidden, x2 = model._read(source, seen)
+    written = model._write(target_in, memory, seen)
+    logits, y_weights, cross_weights, past, y0, m0, y1, m1, y2, m2, y_hidden, y3, m3 = written
+    loss, d_logits = model.parts.cross_entropy(logits, target)
 
     # Backward, from the last line up. A residual connection hands its gradient on as it is, and
     # what came through the part beside it is added.
     layer, parts = model.decoder, model.parts
-    d_m3, d_output, _ = _linear_backward(d_logits, written.m3, model.output)
-    d_y3, d_final_norm = parts.norm_backward(d_m3, written.y3, model.final_norm)
-    d_m2, *d_feed_forward = _feed_forward_backward(d_y3, written.m2, written.hidden, layer)
-    d_part, d_feed_forward_norm = parts.norm_backward(d_m2, written.y2, layer.feed_forward_norm)
+    d_m3, d_output, _ = _linear_backward(d_logits, m3, model.output)
+    d_y3, d_final_norm = parts.norm_backward(d_m3, y3, model.final_norm)
+    d_m2, *d_feed_forward = _feed_forward_backward(d_y3, m2, layer.w_in, y_hidden, layer.w_out)
+    d_part, d_feed_forward_norm = parts.norm_backward(d_m2, y2, layer.feed_forward_norm)
     d_y2 = parts.add(d_y3, d_part)
     d_m1, d_key, d_value, d_cross_attention = parts.attention_backward(
-        d_y2, layer.cross_attention, written.m1, read.memory, seen, written.cross_weights
+        d_y2, layer.cross_attention, m1, memory, memory, seen, cross_weights
     )
-    d_memory = d_key + d_value  # keys and values are made of it, (batch, source_len, d_model)
-    d_part, d_cross_norm = parts.norm_backward(d_m1, written.y1, layer.cross_norm)
+    d_memory = d_key + d_value  # (batch, source_len, d_model)
+    d_part, d_cross_norm = parts.norm_backward(d_m1, y1, layer.cross_norm)
     d_y1 = parts.add(d_y2, d_part)
     d_query, d_key, d_value, d_attention = parts.attention_backward(
-        d_y1, layer.attention, written.m0, written.m0, past, written.weights
+        d_y1, layer.attention, m0, m0, m0, past, y_weights
     )
     d_m0 = d_query + d_key + d_value
-    d_part, d_attention_norm = parts.norm_backward(d_m0, written.y0, layer.attention_norm)
+    d_part, d_attention_norm = parts.norm_backward(d_m0, y0, layer.attention_norm)
     d_y0 = parts.add(d_y1, d_part)
     d_decoder = TranslatorLayer(
         *(d_attention_norm, d_attention, d_cross_norm, d_cross_attention),
@@ -451,15 +416,15 @@ def loss_and_gradient(
 
     # The encoder learns through the memory only.
     encoder = model.encoder
-    d_x2, d_memory_norm = parts.norm_backward(d_memory, read.x2, model.memory_norm)
-    d_n1, *d_feed_forward = _feed_forward_backward(d_x2, read.n1, read.hidden, encoder)
-    d_part, d_feed_forward_norm = parts.norm_backward(d_n1, read.x1, encoder.feed_forward_norm)
+    d_x2, d_memory_norm = parts.norm_backward(d_memory, x2, model.memory_norm)
+    d_n1, *d_feed_forward = _feed_forward_backward(d_x2, n1, encoder.w_in, x_hidden, encoder.w_out)
+    d_part, d_feed_forward_norm = parts.norm_backward(d_n1, x1, encoder.feed_forward_norm)
     d_x1 = parts.add(d_x2, d_part)
     d_query, d_key, d_value, d_attention = parts.attention_backward(
-        d_x1, encoder.attention, read.n0, read.n0, seen, read.weights
+        d_x1, encoder.attention, n0, n0, n0, seen, x_weights
     )
     d_n0 = d_query + d_key + d_value
-    d_part, d_attention_norm = parts.norm_backward(d_n0, read.x0, encoder.attention_norm)
+    d_part, d_attention_norm = parts.norm_backward(d_n0, x0, encoder.attention_norm)
     d_x0 = parts.add(d_x1, d_part)
     d_embedding = parts.embedding_backward(d_x0, source, VOCAB_SIZE)
     d_embedding += parts.embedding_backward(d_y0, target_in, VOCAB_SIZE)
@@ -473,15 +438,6 @@ def loss_and_gradient(
         final_norm=d_final_norm,
         output=d_output,
     )
-
-
-def _feed_forward_backward(
-    d_output: _Array, x: _Array, hidden: _Array, layer: EncoderLayer | TranslatorLayer
-) -> tuple[_Array, _Array, _Array, _Array, _Array]:
-    """Return the gradients of the vectors that entered, and of w_in, b_in, w_out, b_out."""
-    d_hidden, d_w_out, d_b_out = _linear_backward(d_output, hidden, layer.w_out)
-    d_hidden *= hidden > 0  # ReLU
-    return *_linear_backward(d_hidden, x, layer.w_in), d_w_out, d_b_out
 
 
 @dataclass

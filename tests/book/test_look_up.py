@@ -120,8 +120,8 @@ def test_a_function_says_how_it_is_imported():
     expected = "``from attnbook.toys import translator``, then ``translator.loss_and_gradient``"
     assert of_two.startswith(expected)
     assert ":ref:`sec-other-parts`" in of_two
-    plotted = introduced("attnbook.plotting.head_grid")
-    assert plotted == ["``from attnbook.plotting import head_grid``", "", "Docstring."]
+    plotted = introduced("attnbook.plotting.attention_heatmap")
+    assert plotted == ["``from attnbook.plotting import attention_heatmap``", "", "Docstring."]
     assert introduced("attnbook.layers.MultiHeadAttention.init") == ["Docstring."]
 
 

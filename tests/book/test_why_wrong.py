@@ -83,7 +83,7 @@ assert np.isnan(empty[2]).all() and np.isfinite(empty[:2]).all()""",
     "why-zero-times-infinity": "assert np.isnan(weigh(scores, mask)).all()",
     "why-hidden-nan": """
 dirty = np.where(mask.swapaxes(-1, -2), value, np.nan)
-assert np.isnan(attend(query, key, dirty, mask)[0][1:]).all()""",
+assert np.isnan(attention(query, key, dirty, mask)[0][1:]).all()""",
     "why-softmax-axis": "assert np.allclose(softmax(scores).sum(axis=-2), 1)",
     "why-keepdims": """
 square, e = np.eye(7), np.exp(np.eye(7) - 1)
@@ -98,23 +98,23 @@ else:
 assert (weigh(scores, mask)[1, :, 4:] == 0).all()
 assert not np.allclose(weigh(scores + 3 * ~mask, mask), weigh(scores, mask))""",
     "why-scaled-late": """
-assert np.allclose(attend(query, key, value)[1].sum(axis=-1), 1 / np.sqrt(5))""",
+assert np.allclose(attention(query, key, value)[1].sum(axis=-1), 1 / np.sqrt(5))""",
     "why-integers": """
 assert (softmax(np.array([[2, 1, 0]])) == 0).all()
 assert np.allclose(softmax(scores).sum(axis=-1), 1)""",
     "why-epsilon": "assert (softmax(scores - 1000) == 0).all()",
     "why-precedence": "assert np.allclose(score(query, key), query @ key.swapaxes(1, 2) / 5 / 2)",
-    "why-keys-mixed": "assert attend(query, key, key)[0].shape == query.shape",
+    "why-keys-mixed": "assert attention(query, key, key)[0].shape == query.shape",
     "why-raw-values": """
 assert np.array_equal(*(self_attention(x, w_q, w_k, w).output for w in (w_v, 0 * w_v)))""",
     "why-pairs": """
 scores = additive_scores(key, key, np.eye(5), np.eye(5), np.ones(5))
 assert np.allclose(scores, np.tanh(2 * key).sum(axis=-1))""",
     "why-in-place": """
-first, second = (attend(query, key, value).weights for _ in range(2))
+first, second = (attention(query, key, value).weights for _ in range(2))
 assert not np.allclose(first, second)""",
     "why-one-ahead": """
-moved = influence(lambda t: attend(t, t, t, causal_mask(7)).output, x[0], rng)
+moved = influence(lambda t: attention(t, t, t, causal_mask(7)).output, x[0], rng)
 assert np.array_equal(moved, np.tri(7, 7, 1))""",
     "why-added": """
 seen, hidden = weigh(np.zeros(2), np.array([True, False]))
@@ -132,7 +132,7 @@ weights = softmax(score(*rng.standard_normal((2, 101, 256))))
 assert np.median(weights.max(axis=-1)) > 0.95""",
     "why-scaled-twice": """
 scores = query @ key.swapaxes(-1, -2) / 5
-assert np.allclose(attend(query, key, value).weights, softmax(scores))""",
+assert np.allclose(attention(query, key, value).weights, softmax(scores))""",
     "why-softmax-twice": """
 weights = weigh(100 * scores, mask)
 assert (weights.max(axis=-1) <= np.e * weights.min(axis=-1) + 1e-12).all()
@@ -284,7 +284,7 @@ assert np.allclose(moved(pe[3:], 3), pe[:4])""",
     "why-jax": "assert layer(x).weights.shape == (3, 7, 2, 2)",
     "why-keras": """
 k, v = rng.standard_normal((2, 7, 5))
-assert np.allclose(attend(query, k, v).weights, softmax(score(query, v)))""",
+assert np.allclose(attention(query, k, v).weights, softmax(score(query, v)))""",
 }
 
 
@@ -317,7 +317,9 @@ def test_the_table_lists_every_symptom_and_below_it_its_entries():
 
 def test_the_set_up_gives_the_package_and_two_parts_of_it():
     names = run()
-    assert names.pop("attend") is attnbook.scaled_dot_product_attention  # a short name, of the page
+    assert (
+        names.pop("attention") is attnbook.scaled_dot_product_attention
+    )  # a short name, of the page
     public = {name: each for name, each in names.items() if hasattr(attnbook, name)}
     assert all(each is getattr(attnbook, name) for name, each in public.items())
     query, key, value, mask = (names[name] for name in ("query", "key", "value", "mask"))

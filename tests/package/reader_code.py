@@ -225,7 +225,7 @@ def build_a_decoder() -> NDArray[np.floating[Any]]:
     print(tokens.tolist(), model.logits(tokens)[..., -1, :].argmax())
     normed = layer_norm(rms_norm(x, gain, eps=0.1), gain, np.zeros(8))
     b_in, b_out = np.zeros(3), np.zeros(8)
-    ahead = feed_forward(normed, hidden, b_in, hidden.T, b_out, activation="gelu")
+    ahead = feed_forward(normed, hidden, b_in, hidden.T, b_out)
     return ahead + swiglu(normed, hidden, hidden, hidden.T)
 
 
@@ -326,8 +326,6 @@ def draw() -> Axes:
     weights = softmax(x @ x.T)
     labels = ["I", "saw", "it", "once", "."]
     plotting.attention_heatmap(weights, labels, labels, mask=causal_mask(5), annotate=True)
-    axes = plotting.head_grid(np.stack([weights] * 3), labels, labels, num_columns=3)
-    print(plotting.weights_table(weights, labels, labels, digits=1), len(axes))
     page = plotting.grid_page(8, 6, figsize=(4, 3))
     plotting.place_grid(page, 1, 5, np.eye(2), title="w_q", fmt="{:.1f}", color="#ffffff")
     plotting.shaded_words(["Ann", "is", "in"], weights[0, :3])

@@ -144,9 +144,9 @@ def case(name, dtype, *names):
     return golden, arrays, [np.array(golden[f"d_{each}_{suffix}"]) for each in names]
 
 
-def assert_equal_gradients(found, expected, dtype):
-    found = found if isinstance(found, tuple) else (found,)
-    for one, other in zip(found, expected, strict=True):
+def assert_equal_gradients(gradients, expected, dtype):
+    gradients = gradients if isinstance(gradients, tuple) else (gradients,)
+    for one, other in zip(gradients, expected, strict=True):
         assert one.dtype == dtype
         assert one.shape == other.shape
         atol = TOLERANCE[dtype] * np.abs(other).max(initial=1)

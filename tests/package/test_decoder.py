@@ -92,7 +92,7 @@ def cast(thing, dtype):
 # --- The parts ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["rms_norm", "layer_norm", "relu", "gelu", "swiglu"])
+@pytest.mark.parametrize("name", ["rms_norm", "layer_norm", "relu", "swiglu"])
 def test_parts_equal_pytorch_s(name):
     part = PARTS.__getitem__
     x, gain, bias, eps = map(part, ("x", "gain", "bias", "eps"))
@@ -101,7 +101,6 @@ def test_parts_equal_pytorch_s(name):
         "rms_norm": lambda: rms_norm(x, gain, eps),
         "layer_norm": lambda: layer_norm(x, gain, bias, eps),
         "relu": lambda: feed_forward(x, *two_layers),
-        "gelu": lambda: feed_forward(x, *two_layers, activation="gelu"),
         "swiglu": lambda: swiglu(x, part("w_gate"), part("w_up"), part("w_down")),
     }[name]()
     np.testing.assert_allclose(computed, part(f"{name}_output"), rtol=1e-8, atol=1e-9)
@@ -131,13 +130,6 @@ def test_a_norm_forgets_the_size_and_layer_norm_the_mean_too(scale, shift):
     np.testing.assert_allclose(layer_norm(scale * x + shift, gain, bias, 0), expected, atol=1e-9)
 
 
-@given(st.floats(-30, 30))
-def test_gelu_is_x_times_the_probability_below_it(x):
-    expected = x * math.erfc(-x / math.sqrt(2)) / 2
-    result = feed_forward([x], [[1]], [0], [[1]], [0], activation="gelu")
-    assert result[0] == pytest.approx(expected, abs=1e-14)
-
-
 def test_swiglu_where_exponentials_overflow():
     one, z = np.ones((1, 1)), np.array([[-1e5], [-90], [0], [90], [1e5]], np.float32)
     expected = [[0], [0], [0], [8100], [1e10]]
@@ -148,16 +140,10 @@ def relu_layer(x):
     return feed_forward(x, *(PARTS[key] for key in ("w_in", "b_in", "w_out", "b_out")))
 
 
-def gelu_layer(x):
-    two_layers = (PARTS[key] for key in ("w_in", "b_in", "w_out", "b_out"))
-    return feed_forward(x, *two_layers, activation="gelu")
-
-
 OF_X = {
     "rms_norm": lambda x: rms_norm(x, PARTS["gain"]),
     "layer_norm": lambda x: layer_norm(x, PARTS["gain"], PARTS["bias"]),
     "relu": relu_layer,
-    "gelu": gelu_layer,
     "swiglu": lambda x: swiglu(x, PARTS["w_gate"], PARTS["w_up"], PARTS["w_down"]),
 }
 
@@ -234,11 +220,6 @@ def test_parameters_that_are_no_numbers_are_named(monkeypatch, part, name):
     monkeypatch.setitem(PARTS, name, PARTS[name] * 1j)
     with pytest.raises(TypeError, match=f"^{name} must hold real numbers, got dtype complex128"):
         OF_X[part](PARTS["x"])
-
-
-def test_an_unknown_activation_is_named():
-    with pytest.raises(ValueError, match=r"^activation must be 'relu' or 'gelu', got 'tanh'"):
-        feed_forward([1], [[1]], [0], [[1]], [0], activation="tanh")
 
 
 # --- The decoder, all at once ---------------------------------------------------------
@@ -770,16 +751,16 @@ def test_sinusoidal_is_a_scheme_of_two_numbers():
 
 
 @pytest.mark.parametrize(
-    ("made", "message"),
+    ("positions", "message"),
     [
         (lambda: Rotary(base=0.0), "base must be positive, got 0.0"),
         (lambda: Rotary(pairing="pairs"), "pairing must be 'interleaved' or 'halves', got 'pairs'"),
         (lambda: Sinusoidal(base=-1.0), "base must be positive, got -1.0"),
     ],
 )
-def test_positions_that_cannot_be_are_named(made, message):
+def test_positions_that_cannot_be_are_named(positions, message):
     with pytest.raises(ValueError, match=f"^{message}"):
-        made()
+        positions()
 
 
 def test_a_model_is_shown_in_one_line_of_sizes():
@@ -926,15 +907,15 @@ def test_a_layer_that_does_not_fit_is_named(changed, error, message):
         dataclasses.replace(random_layer(), **changed)
 
 
-@pytest.mark.parametrize("made", [random_layer(), random_decoder()], ids=["layer", "decoder"])
-def test_what_is_made_stays_as_it_is(made):
-    field = dataclasses.fields(made)[0].name
+@pytest.mark.parametrize("model", [random_layer(), random_decoder()], ids=["layer", "decoder"])
+def test_what_is_made_stays_as_it_is(model):
+    field = dataclasses.fields(model)[0].name
     with pytest.raises(dataclasses.FrozenInstanceError):
-        setattr(made, field, getattr(made, field))
-    assert made != dataclasses.replace(made)  # equal by identity: arrays have no one truth value
-    assert made in {made}
+        setattr(model, field, getattr(model, field))
+    assert model != dataclasses.replace(model)  # equal by identity: arrays have no one truth value
+    assert model in {model}
     with pytest.raises(TypeError, match="positional"):
-        type(made)(getattr(made, field))
+        type(model)(getattr(model, field))
 
 
 @pytest.mark.parametrize("letter", "qkv")

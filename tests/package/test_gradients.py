@@ -44,9 +44,9 @@ def by_blocks(d_output, query, key, value, mask=None, *, causal=False, scale=Non
 BOTH = pytest.mark.parametrize("backward", [attention_backward, by_blocks])
 
 
-def assert_close(found, expected, tolerance=1e-12):
+def assert_close(gradients, expected, tolerance=1e-12):
     """Compare gradients, each relative to its largest entry, or to 1."""
-    for one, other in zip(found, expected, strict=True):
+    for one, other in zip(gradients, expected, strict=True):
         assert one.shape == other.shape
         atol = tolerance * np.abs(other).max(initial=1)
         np.testing.assert_allclose(one, other, rtol=0, atol=atol)

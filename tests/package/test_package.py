@@ -140,7 +140,7 @@ def test_all_that_is_pinned_runs_on_the_oldest_python():
 
 def test_there_are_docstrings_to_test():
     # Were one of these lists to come out empty, the tests below would test nothing.
-    assert {"attnbook.functional.softmax", "attnbook.plotting.head_grid"} <= set(FUNCTIONS)
+    assert {"attnbook.functional.softmax", "attnbook.plotting.number_grid"} <= set(FUNCTIONS)
     assert "attnbook.exercises.check" in FUNCTIONS
     assert "attnbook.layers.MultiHeadAttention" in CLASSES
 

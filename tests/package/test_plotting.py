@@ -21,20 +21,17 @@ from attnbook import padding_mask
 from attnbook.plotting import (
     attention_heatmap,
     grid_page,
-    head_grid,
     number_grid,
     place_grid,
     shaded_words,
     use_style,
-    weights_table,
 )
 
-LEN_Q, LEN_K, NUM_HEADS = 3, 5, 7
+LEN_Q, LEN_K = 3, 5
 QUERIES = ["I", "saw", "it"]
 KEYS = ["je", "l'ai", "vu", "hier", "soir"]
 
 WEIGHTS = np.random.default_rng(0).dirichlet(np.ones(LEN_K), LEN_Q)
-HEADS = np.random.default_rng(1).dirichlet(np.ones(LEN_K), (NUM_HEADS, LEN_Q))
 MASK = np.array([[1, 0, 1, 1, 0], [1, 1, 1, 1, 1], [0, 0, 1, 0, 1]], dtype=bool)
 
 
@@ -94,9 +91,6 @@ def bars(figure):
     [
         (lambda: attention_heatmap(WEIGHTS), (1.6 + 0.45 * LEN_K, 1.1 + 0.45 * LEN_Q)),
         (lambda: attention_heatmap(np.eye(17)), (5, 1.1 + 3.4)),
-        (lambda: head_grid(HEADS)[0], (5, 0.6 + 2 * 1.1)),
-        (lambda: head_grid(HEADS, num_columns=3)[0], (5, 0.6 + 3 * 4.4 / 3)),
-        (lambda: head_grid(HEADS[:2])[0], (2 * 2 + 0.6, 2 + 0.6)),
         (lambda: number_grid(WEIGHTS), (0.7 * LEN_K, 0.7 * LEN_Q)),
         (lambda: number_grid(np.ones((2, 13))), (5, 2 * 5 / 13)),
     ],
@@ -198,7 +192,11 @@ def test_annotations_stand_out_from_their_cells():
 
 BAD = {
     "one axis": ((WEIGHTS[0],), {}, r"weights must be \(len_q, len_k\), got shape \(5,\)"),
-    "three axes": ((HEADS,), {}, r"weights must be \(len_q, len_k\), got shape \(7, 3, 5\)"),
+    "three axes": (
+        (np.ones((7, LEN_Q, LEN_K)),),
+        {},
+        r"weights must be \(len_q, len_k\), got shape \(7, 3, 5\)",
+    ),
     "below 0": ((WEIGHTS - 1,), {}, "weights must lie between 0 and 1"),
     "above 1": ((WEIGHTS + 1,), {}, "weights must lie between 0 and 1"),
     "nan": ((WEIGHTS * np.nan,), {}, "weights must lie between 0 and 1"),
@@ -209,124 +207,41 @@ BAD = {
 
 
 @pytest.mark.parametrize(("args", "options", "message"), BAD.values(), ids=BAD)
-@pytest.mark.parametrize("function", [attention_heatmap, weights_table])
-def test_weights_that_cannot_be_drawn_are_named(function, args, options, message):
+def test_weights_that_cannot_be_drawn_are_named(args, options, message):
     with pytest.raises(ValueError, match=message):
-        function(*args, **options)
+        attention_heatmap(*args, **options)
 
 
-@pytest.mark.parametrize("function", [attention_heatmap, weights_table])
-def test_a_mask_that_is_not_boolean_is_refused(function):
+def test_a_mask_that_is_not_boolean_is_refused():
     with pytest.raises(TypeError, match="mask must be boolean"):
-        function(WEIGHTS, mask=MASK.astype(int))
+        attention_heatmap(WEIGHTS, mask=MASK.astype(int))
 
 
-@pytest.mark.parametrize("function", [attention_heatmap, weights_table])
-def test_a_mask_of_three_axes_is_named(function):
+def test_a_mask_of_three_axes_is_named():
     with pytest.raises(
         ValueError, match=r"mask of shape \(1, 1, 5\) must broadcast to .* \(3, 5\)"
     ):
-        function(WEIGHTS, mask=padding_mask([3], LEN_K))
+        attention_heatmap(WEIGHTS, mask=padding_mask([3], LEN_K))
 
 
 def test_a_drawn_heatmap_has_no_seams_and_its_bar_has_the_colours_of_the_cells():
     with mpl.rc_context(), io.StringIO() as file:
         use_style()
-        axes = head_grid(np.ones((2, LEN_Q, LEN_K)) / LEN_K, mask=MASK)
-        axes[0].figure.savefig(file, format="svg")
+        attention_heatmap(np.ones((LEN_Q, LEN_K)) / LEN_K, mask=MASK).figure.savefig(
+            file, format="svg"
+        )
         meshes = re.findall(r'<g id="QuadMesh_\d+">(.*?)</g>', file.getvalue(), re.S)
     styles = [re.findall(r'style="([^"]+)"', mesh) for mesh in meshes]
-    assert [len(cells) for cells in styles] == [MASK.size, MASK.size, 256]
+    assert [len(cells) for cells in styles] == [MASK.size, 256]
     for style in {style for cells in styles for style in cells} - {"fill: none"}:
         fill, stroke = re.fullmatch("fill: (#.{6}); stroke: (#.{6})", style).groups()
         assert fill == stroke
-    cell = {style[:13] for cells in styles[:2] for style in cells} - {"fill: none"}
+    cell = {style[:13] for style in styles[0]} - {"fill: none"}
     assert len(cell) == 1
-    assert cell <= {style[:13] for style in styles[2]}
+    assert cell <= {style[:13] for style in styles[1]}
 
 
-# --- head_grid --------------------------------------------------------------------
-
-
-def test_each_head_has_its_own_heatmap():
-    axes = head_grid(HEADS, QUERIES, KEYS)
-    assert axes.shape == (NUM_HEADS,)
-    assert [ax.get_title() for ax in axes] == [f"head {head}" for head in range(NUM_HEADS)]
-    for ax, weights in zip(axes, HEADS, strict=True):
-        assert drawn_weights(ax) == {(i, j): weights[i, j] for i, j in np.ndindex(weights.shape)}
-        assert ax.collections[0].get_clim() == (0, 1)
-
-
-@pytest.mark.parametrize("num_columns", [1, 2, 4, 11])
-def test_heads_share_one_colour_bar_and_no_axes_is_empty(num_columns):
-    axes = head_grid(HEADS, num_columns=num_columns)
-    (bar,) = bars(axes[0].figure)
-    assert bar.get_ylabel() == "attention weight"
-    assert len(axes[0].figure.axes) == NUM_HEADS + 1
-    places = {(round(ax.get_position().x0, 3), round(ax.get_position().y0, 3)) for ax in axes}
-    assert len(places) == NUM_HEADS
-    assert len({x for x, _ in places}) == min(num_columns, NUM_HEADS)
-
-
-def test_only_the_outer_heatmaps_are_labelled():
-    axes = head_grid(HEADS, QUERIES, KEYS, num_columns=3)  # three rows: 3, 3 and 1 heads
-    left, lowest = {0, 3, 6}, {4, 5, 6}
-    assert {h for h, ax in enumerate(axes) if ax.get_ylabel() == "query"} == left
-    assert {h for h, ax in enumerate(axes) if tick_labels(ax.yaxis) == QUERIES} == left
-    assert {h for h, ax in enumerate(axes) if ax.get_xlabel() == "key"} == lowest
-    assert {h for h, ax in enumerate(axes) if tick_labels(ax.xaxis) == KEYS} == lowest
-
-
-def test_one_mask_hatches_every_head():
-    masked = {(i, j) for i, j in np.ndindex(MASK.shape) if not MASK[i, j]}
-    assert [hatched_cells(ax) for ax in head_grid(HEADS, mask=MASK)] == [masked] * NUM_HEADS
-
-
-def test_axes_that_are_given_are_drawn_on():
-    figure, given = plt.subplots(1, NUM_HEADS)
-    axes = head_grid(HEADS, axes=given)
-    assert list(axes) == list(given)
-    assert plt.get_fignums() == [figure.number]
-
-
-def test_heads_that_cannot_be_drawn_are_named():
-    with pytest.raises(ValueError, match=r"\(num_heads, len_q, len_k\), got shape \(3, 5\)"):
-        head_grid(WEIGHTS)
-    _, axes = plt.subplots(1, 2)
-    with pytest.raises(ValueError, match="axes must be 7, one for each head, got 2"):
-        head_grid(HEADS, axes=axes)
-
-
-@pytest.mark.parametrize(("heads", "num_columns"), [(0, 4), (NUM_HEADS, 0)])
-def test_no_heads_or_columns_are_named(heads, num_columns):
-    with pytest.raises(ValueError, match="must be at least 1"):
-        head_grid(HEADS[:heads], num_columns=num_columns)
-
-
-# --- weights_table and number_grid ---------------------------------------------------
-
-
-def test_the_table_is_exactly_this():
-    weights = [[0.5, 0.25, 0.25], [0, 1, 0]]
-    table = weights_table(weights, ["a", "river"], ["the", "bank", "unbelievable"])
-    assert table == (
-        "query           the          bank  unbelievable\n"
-        "a              0.50          0.25          0.25\n"
-        "river          0.00          1.00          0.00"
-    )
-
-
-def test_masked_cells_of_the_table_are_dashes():
-    table = weights_table([[1, 0], [0.25, 0.75]], mask=[[True, False], [True, True]], digits=3)
-    assert table == ("query      0      1\n0      1.000      -\n1      0.250  0.750")
-
-
-def test_the_table_has_a_row_for_each_query_and_a_column_for_each_key():
-    header, *rows = weights_table(WEIGHTS, QUERIES, KEYS, digits=4).splitlines()
-    assert header.split() == ["query", *KEYS]
-    assert [row.split()[0] for row in rows] == QUERIES
-    numbers = [[float(number) for number in row.split()[1:]] for row in rows]
-    np.testing.assert_allclose(numbers, WEIGHTS, atol=5.1e-5)
+# --- number_grid ----------------------------------------------------------------------
 
 
 def test_a_grid_shows_each_number_in_its_place():

@@ -307,7 +307,7 @@ def test_infinity_stays_in_its_pair(pairing):
 
 
 @pytest.mark.parametrize(
-    ("given", "error", "message"),
+    ("arguments", "error", "message"),
     [
         ({"x": normal(LEN, 7)}, ValueError, "head_dim must be positive and even, got 7"),
         ({"x": normal(LEN, 0)}, ValueError, "head_dim must be positive and even, got 0"),
@@ -321,9 +321,9 @@ def test_infinity_stays_in_its_pair(pairing):
         ({"positions": np.nan}, ValueError, "positions must be finite, got nan"),
     ],
 )
-def test_what_cannot_be_rotated_is_named(given, error, message):
+def test_what_cannot_be_rotated_is_named(arguments, error, message):
     with pytest.raises(error, match=f"^{message}"):
-        apply_rotary(**{"x": normal(LEN, HEAD_DIM)} | given)
+        apply_rotary(**{"x": normal(LEN, HEAD_DIM)} | arguments)
 
 
 # --- ALiBi ----------------------------------------------------------------------------
@@ -378,9 +378,9 @@ def test_no_zero_of_the_bias_is_negative():
 
 
 @pytest.mark.parametrize(
-    ("given", "error", "message"),
+    ("arguments", "error", "message"),
     [
-        ((0, 5), ValueError, r"num_heads \(0\) must be at least 1"),
+        ((0, 5), ValueError, "num_heads must be at least 1, got 0"),
         ((2, -1), ValueError, "len_q must not be negative, got -1"),
         ((2, 5, -3), ValueError, "len_k must not be negative, got -3"),
         ((2.0, 5), TypeError, ".*integer"),
@@ -388,6 +388,6 @@ def test_no_zero_of_the_bias_is_negative():
         ((2, 5, "7"), TypeError, ".*integer"),
     ],
 )
-def test_sizes_that_make_no_bias_are_named(given, error, message):
+def test_sizes_that_make_no_bias_are_named(arguments, error, message):
     with pytest.raises(error, match=f"^{message}"):
-        alibi_bias(*given)
+        alibi_bias(*arguments)

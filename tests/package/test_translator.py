@@ -228,7 +228,7 @@ def test_any_leading_axes_to_look_but_two_to_learn():
 
 @pytest.mark.parametrize("name", ["source", "target_in"])
 @pytest.mark.parametrize(
-    ("given", "error", "message"),
+    ("tokens", "error", "message"),
     [
         ([[1.0]], TypeError, "{} must be integers, got dtype float64"),
         ([[39]], ValueError, "{} must be from 0 to 38, got 39 to 39"),
@@ -237,10 +237,10 @@ def test_any_leading_axes_to_look_but_two_to_learn():
         (5, ValueError, r"{} must have shape \(..., len\), len > 0, got \(\)"),
     ],
 )
-def test_tokens_that_are_none(name, given, error, message):
+def test_tokens_that_are_none(name, tokens, error, message):
     fine = {"source": [[1, 2]], "target_in": [[START]]}
     with pytest.raises(error, match=message.format(name)):
-        random_translator().logits(**fine | {name: given})
+        random_translator().logits(**fine | {name: tokens})
 
 
 @pytest.mark.parametrize(
@@ -275,6 +275,14 @@ def test_a_memory_of_another_length():
         model.logits(encode("1.2.03"), [[START]], np.zeros((1, 7, 14)))
     with pytest.raises(ValueError, match=r"memory must have shape \(1, 6, 14\), got \(1, 7, 14\)"):
         model.greedy(encode("1.2.03"), np.zeros((1, 7, 14)))
+
+
+def test_it_is_shown_in_one_line_of_sizes():
+    model = Translator.init(np.random.default_rng(0), d_model=12, num_heads=3, hidden=7)
+    assert repr(model) == "Translator(d_model 12, 3 heads, hidden 7, vocab 39, float64)"
+    heads = "MultiHeadAttention(d_model 12, 3 heads of 4 on 3, float64)"
+    assert repr(model.encoder) == f"EncoderLayer({heads}, hidden 7)"
+    assert repr(model.decoder) == f"TranslatorLayer({heads}, {heads}, hidden 7)"
 
 
 # --- Variants -------------------------------------------------------------------------

@@ -771,7 +771,6 @@ def part_cases(rng):
         "rms_norm": functional.rms_norm(t["x"], (11,), t["gain"], eps=0.03),
         "layer_norm": functional.layer_norm(t["x"], (11,), t["gain"], t["bias"], eps=0.03),
         "relu": functional.relu(hidden) @ t["w_out"] + t["b_out"],
-        "gelu": functional.gelu(hidden) @ t["w_out"] + t["b_out"],
         "swiglu": gated @ t["w_down"],
     }
     arrays |= {f"{name}_output": output.numpy() for name, output in outputs.items()}

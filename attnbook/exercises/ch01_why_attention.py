@@ -380,15 +380,20 @@ def _settings_cases(rng: np.random.Generator) -> Cases:
 
 
 def _set(x: Array, unit: Any, to: float = 0.0) -> Array:
-    return np.where(np.isin(np.arange(len(x)), unit), to, x)
+    return np.where(np.isin(np.arange(len(x)), np.asarray(unit)), to, x)
 
 
-def _others(measure: Function, x: Array, cause: int) -> list[float]:
-    return [measure(_set(x, unit)) for unit in range(len(x)) if unit != cause]
+def _others(x: Array, c: int) -> list[int]:
+    return [i for i in range(len(x)) if i != c]
+
+
+def _each(zeros: Function = lambda x, c, i: i) -> Function:
+    """Make a control of what is set to zero for each other unit i."""
+    return lambda m, x, c: [m(_set(x, zeros(x, c, i))) for i in _others(x, c)]
 
 
 def _settings(
-    control: Function = _others,
+    control: Function = _each(),  # noqa: B008
     without: Function = lambda m, x, c: m(_set(x, c)),
     with_cause: Function = lambda m, x, c: m(x),
 ) -> Function:
@@ -399,7 +404,7 @@ def _settings(
 def _put(change: Function) -> Function:
     """Make a mistake in what a unit is set to, in the intervention and in its control."""
     return _settings(
-        lambda m, x, c: [m(change(x, i)) for i in range(len(x)) if i != c],
+        lambda m, x, c: [m(change(x, i)) for i in _others(x, c)],
         lambda m, x, c: m(change(x, c)),
     )
 
@@ -411,26 +416,23 @@ _THREE_SETTINGS = Exercise(
     returns=("with_cause", "without", "control"),
     mistakes=dict(
         **each(
+            lambda zeros: _settings(_each(zeros)),
+            both=lambda x, c, i: [i, c],
+            not_restored=lambda x, c, i: range(i + 1),
+            others_not_restored=lambda x, c, i: _others(x, c)[: i + (i < c)],
+            kept_alone=lambda x, c, i: _others(x, i),
+            unchanged=lambda x, c, i: [],
+            same_again=lambda x, c, i: c,
+        ),
+        **each(
             _settings,
             cause_too=lambda m, x, c: [m(_set(x, i)) for i in range(len(x))],
-            both=lambda m, x, c: [m(_set(x, [i, c])) for i in range(len(x)) if i != c],
-            not_restored=lambda m, x, c: [
-                m(_set(x, [*range(i + 1)])) for i in range(len(x)) if i != c
-            ],
-            others_not_restored=lambda m, x, c: [
-                m(_set(x, [j for j in range(i + 1) if j != c])) for i in range(len(x)) if i != c
-            ],
-            kept_alone=lambda m, x, c: [
-                m(_set(x, [j for j in range(len(x)) if j != i])) for i in range(len(x)) if i != c
-            ],
-            all_at_once=lambda m, x, c: m(_set(x, [i for i in range(len(x)) if i != c])),
-            averaged=lambda m, x, c: np.mean([m(_set(x, i)) for i in range(len(x)) if i != c]),
-            unchanged=lambda m, x, c: [m(x) for i in range(len(x)) if i != c],
-            same_again=lambda m, x, c: [m(_set(x, c)) for i in range(len(x)) if i != c],
-            backwards=lambda m, x, c: [m(_set(x, i)) for i in range(len(x))[::-1] if i != c],
+            all_at_once=lambda m, x, c: m(_set(x, _others(x, c))),
+            averaged=lambda m, x, c: np.mean(_each()(m, x, c)),
+            backwards=lambda m, x, c: _each()(m, x, c)[::-1],
             first_left_out=lambda m, x, c: [m(_set(x, i)) for i in range(1, len(x))],
             last_left_out=lambda m, x, c: [m(_set(x, i)) for i in range(len(x) - 1)],
-            differences=lambda m, x, c: [m(_set(x, i)) - m(x) for i in range(len(x)) if i != c],
+            differences=lambda m, x, c: np.subtract(_each()(m, x, c), m(x)),
         ),
         **each(
             _put,
@@ -439,9 +441,7 @@ _THREE_SETTINGS = Exercise(
             sign_turned=lambda x, i: np.where(np.arange(len(x)) == i, -x, x),
         ),
         changed_before=_settings(with_cause=lambda m, x, c: m(_set(x, c))),
-        without_others=_settings(
-            without=lambda m, x, c: m(_set(x, [i for i in range(len(x)) if i != c]))
-        ),
+        without_others=_settings(without=lambda m, x, c: m(_set(x, _others(x, c)))),
         without_unchanged=_settings(without=lambda m, x, c: m(x)),
         exchanged=_settings(without=lambda m, x, c: m(x), with_cause=lambda m, x, c: m(_set(x, c))),
     ),

@@ -94,7 +94,7 @@ def test_an_address_that_is_long_is_no_work(open_figure, name, kind):
 
 
 @pytest.mark.parametrize(
-    ("name", "key", "value"), [("dates", "text", "1"), ("story", "prompt", "x ")]
+    ("name", "key", "value"), [("dates", "text", "1"), ("story", "prompt", "x+")]
 )
 def test_the_longest_text_of_an_address_is_read_and_is_a_moment_s_work(
     open_figure, name, key, value

@@ -109,6 +109,7 @@ def confined(command: list[str], *folders: Path) -> list[str]:
     own = _options(*(["--bind", str(folder), str(folder)] for folder in folders))
     if os.geteuid() == 0:
         parents = {str(p) for place in [*shown, *folders] for p in Path(place).parents} - {"/"}
+        parents |= {"/tmp"}  # where the second builds what it shows
         first = [shutil.which("bwrap"), "--die-with-parent"]
         first += _options(*(["--dir", place] for place in sorted(parents)))
         first += _options(*(["--ro-bind", str(p), place] for place, p in shown.items()))

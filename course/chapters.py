@@ -15,6 +15,7 @@ from typing import Any
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
+MEASURED = ROOT / "course/measured.json"  # what chapters take; written by `make measure`
 
 
 @dataclass(frozen=True)

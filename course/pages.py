@@ -13,12 +13,11 @@ from typing import Any
 import yaml
 
 from course import quiz
-from course.chapters import ROOT, Chapter, by_name, cells, chapters
+from course.chapters import MEASURED, ROOT, Chapter, by_name, cells, chapters
 from course.claims import REQUIRED, anchor, evidence, full, ties
 from course.kill_table import kill_table
 from course.words import counted, say
 
-MEASURED = ROOT / "course/measured.json"  # written by `make measure`
 MASKS = ROOT / "attnbook/data/mask_conventions.json"  # by tests/package/golden/make_golden.py
 ASKED = re.compile(r"\{question\}`([\w-]+)`")  # in the plan of a session
 

@@ -23,8 +23,7 @@ from urllib.request import urlopen
 import psutil
 from jupyter_server.serverapp import list_running_servers
 
-from course.chapters import by_name, chapters
-from course.pages import MEASURED
+from course.chapters import MEASURED, by_name, chapters
 from tools import PATIENCE
 from tools.bench import table
 from tools.notebooks import client_of

@@ -15,8 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from course.chapters import ROOT, chapters
-from course.pages import MEASURED
+from course.chapters import MEASURED, ROOT, chapters
 from course.promises import keep
 from tests.browser.waiting import wait_for
 from tests.outputs import cells, outputs

@@ -16,7 +16,7 @@ from tests.course.made_up import TITLE, add_chapter, copy_of_the_repository, run
 MEASURE = """
 import json
 from course.chapters import chapters
-from course.pages import MEASURED
+from course.chapters import MEASURED
 from tools import measure
 
 told, new = json.loads(MEASURED.read_text()), chapters()[-1]

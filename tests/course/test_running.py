@@ -11,8 +11,7 @@ import subprocess
 import nbformat
 import pytest
 
-from course.chapters import ROOT, chapters
-from course.pages import MEASURED, running
+from course.chapters import MEASURED, ROOT, chapters, running
 
 TOLD = json.loads(MEASURED.read_text(encoding="utf-8"))
 CHAPTERS = [chapter.name for chapter in chapters()]

@@ -25,8 +25,7 @@ from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from nbval.kernel import RunningKernel
 from nbval.plugin import IPyNbCell, IPyNbFile
 
-from course.chapters import ROOT, Chapter, chapters
-from course.pages import MEASURED
+from course.chapters import MEASURED, ROOT, Chapter, chapters
 from course.passages import Section, read
 from course.truths import pictures, printed, snippets
 from tests.book.number_faults import Result, in_notebook, result, tied

@@ -20,7 +20,9 @@ MARKS = f"[{chr(COMMENT)}-{chr(FORMULA - 1)}]*"
 END = re.compile(rf"(?<!\be\.g\.)(?<!\bi\.e\.)(?<=[.!?])[)\"”’]*{MARKS}(?=\s+[^a-z\s]|\s*$)")
 PHRASES = [each.strip() for each in WORDS.get("claim_words", "").split("|") if each.strip()]
 FOUND = [
-    re.compile(rf"(?<!\w){re.escape(each)}(?!\w)", 0 if each[0].isupper() else re.I)
+    re.compile(
+        r"\b" * each[0].isalpha() + re.escape(each) + r"\b", 0 if each[0].isupper() else re.I
+    )
     for each in PHRASES
 ]
 

@@ -11,7 +11,8 @@ import subprocess
 import nbformat
 import pytest
 
-from course.chapters import MEASURED, ROOT, chapters, running
+from course.chapters import MEASURED, ROOT, chapters
+from course.pages import running
 
 TOLD = json.loads(MEASURED.read_text(encoding="utf-8"))
 CHAPTERS = [chapter.name for chapter in chapters()]

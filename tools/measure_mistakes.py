@@ -159,7 +159,7 @@ def replaced(name: str, code: str, model: Decoder) -> Wrong:
     if name != "why-rotary-base":
         names["apply_rotary"] = functools.partial(apply_rotary, base=model.positions.base)
     defined, given = re.match(r"def (\w+)\((.*?)\)", code).groups()
-    if defined in ("attend", "attend_rotary") and "mask" not in given:
+    if defined in ("attention", "attend_rotary") and "mask" not in given:
         # It leaves the mask out, so the mask is put into what it calls.
         def masked(query, key, value, **scale):
             return attention(query, key, value, causal_mask(key.shape[-2]), **scale)
@@ -167,7 +167,7 @@ def replaced(name: str, code: str, model: Decoder) -> Wrong:
         names["softmax"] = lambda scores: attnbook.softmax(
             np.where(causal_mask(scores.shape[-1]), scores, -np.inf).astype(scores.dtype)
         )
-        names["attend"] = masked
+        names["attention"] = masked
         names["attnbook"] = SimpleNamespace(scaled_dot_product_attention=masked)
     exec(code, names)
     wrong = names.get(defined)
@@ -185,9 +185,9 @@ def replaced(name: str, code: str, model: Decoder) -> Wrong:
             return output.astype(np.float32), weights
 
         return of_own(attend_in_half)
-    if defined == "attend" and given in ("query, key, value, mask", "query, key, value"):
+    if defined == "attention" and given in ("query, key, value, mask", "query, key, value"):
         return of_own(lambda *arrays: wrong(*arrays[: given.count(",") + 1]))
-    if defined == "attend":  # Keras's order, called as if it were the book's
+    if defined == "attention":  # Keras's order, called as if it were the book's
         return of_own(lambda query, key, value, _: wrong(query, key, value))
     if defined == "attend_rotary":
         attend = of_own(lambda q, k, v, _: (wrong(q, k, v, places(k)), None))

@@ -1222,7 +1222,7 @@ def test_an_answer_that_is_right_along_part_of_the_first_axis_is_told_so(make_to
         (
             lambda weights: np.ma.masked_array(weights, weights < 0.1),
             "masked_elements",
-            "masked array",
+            "filled(0)",
         ),
         (lambda weights: -weights, "negative_weight row_by_row", "-0."),
         (lambda weights: weights.astype(np.float16), "low_precision", "`float16`"),

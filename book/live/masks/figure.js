@@ -88,13 +88,13 @@ live("masks", ({ stage, words, set }) => {
     const told = (list) => list.map((i) => names[i]).join(words.and);
     const leaking = four.filter((i) => states[i] === "leaks"), blind = four.find((i) => !seen[i].includes(true));
     const low = sums.findIndex((sum) => sum < 0.995);
-    if (blind !== undefined && apply !== "after")
-      return [apply === "before" ? "empty" : "uniform", { row: names[blind] }];
+    if (blind !== undefined && apply === "large") return ["uniform", { row: names[blind] }];
     if (leaking.length) return ["leak", { rows: told(leaking), token: names[token] }];
+    if (token !== null && seen.every((row) => row[token])) return ["open", { token: names[token] }];
     const early = four.filter((i) => i < token && token !== null && states[i] === "moves");
     if (early.length) return ["future", { rows: told(early), token: names[token] }];
+    if (blind !== undefined && apply === "before") return ["empty", { row: names[blind] }];
     if (low >= 0) return ["short", { row: names[low], sum: sums[low].toFixed(2) }];
-    if (token !== null && seen.every((row) => row[token])) return ["open", { token: names[token] }];
     return [token === null ? "still" : "closed", { token: names[token] }];
   };
 });

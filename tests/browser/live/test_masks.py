@@ -1,6 +1,7 @@
 """The mask lab: who may see whom, and what leaks."""
 
 import numpy as np
+import pytest
 
 from attnbook import scaled_dot_product_attention, softmax
 from tests.browser.live.figures import said, tried
@@ -49,6 +50,26 @@ def test_its_numbers_are_attnbooks(open_figure):
             for i in range(4)
         ]
         assert shown["states"] == expected
+
+
+# The mask, the way, the word, and what a reader is told of them first.
+TOLD = [
+    ("inverted", "before", "2", "“crane” and “lifts” may see “fish”, which comes later"),
+    ("inverted", "before", "0", "“today” may see nothing"),
+    ("inverted", "large", "2", "“today” may see nothing, and gets an equal share"),
+    ("padding", "before", "2", "Every word may see “fish”"),
+    ("all", "before", "3", "Every word may see “today”"),
+    ("causal", "before", "2", "Nothing leaks"),
+    ("causal", "after", "2", "“crane” and “lifts” may not see “fish”, and yet"),
+    ("causal", "after", "none", "Masked after the softmax, “crane” has weights that sum to"),
+]
+
+
+@pytest.mark.parametrize(("start", "apply", "wiggle", "told"), TOLD)
+def test_what_is_told_is_the_fault_of_the_setting(open_figure, start, apply, wiggle, told):
+    asked = f"?masks.start={start}&masks.apply={apply}&masks.wiggle={wiggle}"
+    _, figure = open_figure("masks", asked, page_of=PAGE)
+    assert said(figure).startswith(told)
 
 
 def test_a_cell_of_the_mask_is_pressed_by_keyboard(open_figure):

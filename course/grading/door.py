@@ -238,7 +238,7 @@ class Door:
         """Yield what is in an archive; whose it is its names tell, unless it is known."""
         skip, going = 0, True
         while going:
-            begun, going = None, False
+            begun, going, over = None, False, False
             for line in self._lines(file, skip):
                 if "at" in line:
                     skip, parts = line["at"] + 1, tuple(line["file"].split("/"))
@@ -247,8 +247,14 @@ class Door:
                     line["problem"] = begun.problem or line.get("problem", "")
                     yield begun._replace(**line)
                     begun = None
-                elif "broken" in line:
-                    yield Upload("", problem=line["broken"])
+                else:  # broken, or done
+                    over = True
+                    if "broken" in line:
+                        yield Upload("", problem=line["broken"])
+            if not (begun or over):
+                raise OSError(
+                    "its reading ended early: does python -m course.grading.sandbox say why?"
+                )
             if begun:  # it ended the reading: what comes after it is read by another
                 going = True
                 yield begun._replace(problem=f"to read it takes more than {SECONDS} s, or memory")

@@ -11,7 +11,7 @@ import zipfile
 
 import pytest
 
-from course.grading import door
+from course.grading import door, sandbox
 from course.grading.door import Door, NotCollectedError, only_collected, plain, whose
 from tests.course import attacks
 from tests.course.attacks import ASSIGNMENT, HONEST, NOTEBOOK, handed_in, put, send
@@ -65,6 +65,21 @@ def is_the_release_with(notebook, texts):
 def reasons(rows):
     """Return what became of each file, by the first part of its path."""
     return {row.file.split("/")[0]: row for row in rows}
+
+
+# No reading
+
+
+@pytest.mark.parametrize("program", ["false", "true"])
+def test_where_nothing_can_be_read_that_is_said_and_nothing_collected(
+    course, tmp_path, monkeypatch, program
+):
+    put(tmp_path / "handed-in" / "ann.ipynb", handed_in(RELEASE))
+    monkeypatch.setattr(sandbox, "why_not", lambda: None)
+    monkeypatch.setattr(sandbox, "confined", lambda command: [shutil.which(program)])
+    with pytest.raises(OSError, match="ended early"):
+        Door(course, ASSIGNMENT).collect(tmp_path / "handed-in")
+    assert not (course / "submitted").exists()
 
 
 # A download

@@ -9,7 +9,7 @@ BIN     := .venv/bin
 SITE    := _build/html
 REVEAL  := _build/reveal
 PLAYED  := _build/pyodide
-CHROMIUM ?= $(firstword $(foreach name,chromium chromium-browser google-chrome,$(shell command -v $(name))))
+CHROMIUM ?= $(firstword $(foreach name,chromium-headless-shell chromium chromium-browser google-chrome,$(shell command -v $(name))))
 # The matrices here are small: threads of two notebooks at once would only wait for each other.
 export OMP_NUM_THREADS ?= 1
 # Many short programs are started here: what Python has compiled once is kept.
@@ -97,7 +97,7 @@ test-browser test-decks test-lite:
 endif
 
 # These take longest and begin first; by itself xdist begins with the files of most tests.
-long-course := $(patsubst %,tests/course/test_%.py,made_up round second_language sandbox told remote)
+long-course := $(patsubst %,tests/course/test_%.py,made_up round second_language sandbox attacked told remote)
 decks := $(if $(CHROMIUM),tests/browser/decks)
 test-course: ## test what instructors use: quizzes, slides, assignments, times
 	@$(MAKE) --no-print-directory -j 3 $(addsuffix /ready,.venv .venv-course .venv-lab .venv-quiz) $(if $(CHROMIUM),.venv/browser)

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attnbook._checks import check_same_d_k, check_sequences, promote, real_array
+from attnbook._checks import check_count, check_same_d_k, check_sequences, promote, real_array
 from attnbook.functional import _scale
 
 __all__ = ["ScoreStatistics", "Spread", "because", "effective_keys", "entropy", "influence"]
-__all__ += ["rank_correlation", "score_statistics"]
+__all__ += ["pairing_gaps", "rank_correlation", "score_statistics"]
 
 
 class Spread(NamedTuple):
@@ -177,6 +177,50 @@ def influence(
         after = np.reshape(attend(changed), before.shape)
         moved[:, j] = ~(np.abs(after - before) <= 1e-12).all(axis=1)  # a NaN has moved
     return moved
+
+
+def pairing_gaps(w: ArrayLike, num_heads: int) -> dict[str, float]:
+    """Compare the norms of paired columns, for both ways to pair them: a hint at the trained one.
+
+    Rotation turns the two columns of a pair into each other, and in many trained models they are
+    nearly as long. A gap is the mean ``abs(log(norm / norm of its partner))``: if one is far below
+    the other, rotate in those pairs. Gaps that are about the same tell nothing, as in small models.
+
+    Parameters
+    ----------
+    w : (d_model, num_heads * head_dim), a rotary model's w_q or w_k, no column all zero
+    num_heads : int, of keys for w_k
+
+    Returns
+    -------
+    dict from a ``pairing`` of ``apply_rotary`` to its gap, 0 where all partners are equally long
+
+    Raises
+    ------
+    ValueError
+        If columns do not make heads of an even size, or one is all zero.
+
+    Examples
+    --------
+    >>> pairing_gaps([[2, 2, 1, 1]], 1)
+    {'interleaved': 0.0, 'halves': 0.6931471805599453}
+    """
+    (w,), _ = promote(w=w)
+    num_heads = check_count("num_heads", num_heads)
+    if w.ndim != 2 or w.shape[1] == 0 or w.shape[1] % (2 * num_heads):
+        raise ValueError(
+            "w must have the shape (d_model, num_heads * head_dim) with an even head_dim, "
+            f"got {w.shape} and {num_heads} heads"
+        )
+    norms = np.linalg.norm(w, axis=0)
+    if not norms.all():
+        raise ValueError(f"w must have no column that is all zero, got {np.sum(norms == 0)}")
+    logs = np.log(norms).reshape(num_heads, -1)  # (num_heads, head_dim)
+    half = logs.shape[1] // 2
+    return {
+        "interleaved": float(abs(logs[:, 0::2] - logs[:, 1::2]).mean()),
+        "halves": float(abs(logs[:, :half] - logs[:, half:]).mean()),
+    }
 
 
 def rank_correlation(first: ArrayLike, second: ArrayLike) -> float:

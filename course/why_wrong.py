@@ -15,7 +15,7 @@ COST = re.compile(r"\{cost\}`([\w-]+)`")  # of an entry, of what is right, or wh
 def blocks(text: str) -> dict[str, str]:
     """Return the code of each block by its class."""
     matches = re.findall(r"^```\{code-block\} python\n:class: (\S+)\n(.*?)^```$", text, re.M | re.S)
-    if not len(dict(matches)) == len(matches) == text.count("```") / 2:
+    if not len(dict(matches)) == len(matches) == text.count("```{code-block}"):
         raise ValueError(f"a block lacks its class, or is one of two with the same:\n{text}")
     return dict(matches)
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from course.chapters import ROOT, cells
+from course.grading.door import plain
 
 COURSE = ROOT / "course"
 KEPT = ("EX", "N/A")  # excused, and not assigned to this student
@@ -88,20 +89,22 @@ def fill(rows: list[list[str]], ours: dict[str, Scores]) -> tuple[list[list[str]
     for name, at in where.items():
         by_student, waiting, missing, count = ours[name].students, [], [], 0
         for row in filled:
+            named = f"{plain(row[0])} ({plain(row[who])})"  # students choose what they are called
             score = by_student.get(row[who])
             if score is not None and row[at].strip() not in KEPT:
                 row[at], count = f"{round(score, 2):g}", count + 1
             elif row[who] in by_student and score is None:
-                waiting.append(f"{row[0]} ({row[who]})")
+                waiting.append(named)
             elif row[who].isdigit() and not row[at].strip():
-                missing.append(f"{row[0]} ({row[who]})")
+                missing.append(named)
         report.append(f"{name}: {count} scores")
         if waiting:
             report.append(f"  not filled, since an answer waits for you: {'; '.join(waiting)}")
         if missing:
             report.append(f"  not filled, since nothing was collected: {'; '.join(missing)}")
         if absent := by_student.keys() - {row[who] for row in rows}:
-            report.append(f"  graded, but not in Canvas's file: {', '.join(sorted(absent))}")
+            names = ", ".join(map(plain, sorted(absent)))
+            report.append(f"  graded, but not in Canvas's file: {names}")
     return [row[:identity] + [row[at] for at in where.values()] for row in filled], report
 
 

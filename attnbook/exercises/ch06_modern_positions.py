@@ -390,6 +390,7 @@ _NEXT_POSITIONS = Exercise(
             total=lambda r: r.sum(),
             by_columns=lambda r: r.sum(axis=0)[:, None],
             up_to_first=lambda r: r.argmax(axis=1)[:, None] + 1,
+            place_of_first=lambda r: r.argmax(axis=1)[:, None],
         ),
         no_steps=lambda r, n: _count(r) + np.zeros(n, int),
         counted_down=lambda r, n: _NEXT(r, n)[:, ::-1],

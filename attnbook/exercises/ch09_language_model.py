@@ -19,7 +19,8 @@ from attnbook.functional import softmax
 def _rms_cases(rng: np.random.Generator) -> Cases:
     def inputs(*shape: int, eps: float, size: float = 1) -> Any:
         x = size * (rng.standard_normal(shape) + 0.5)
-        return {"x": x, "gain": rng.uniform(0.5, 2, shape[-1]), "eps": eps}
+        gain = rng.uniform(0.5, 2, shape[-1]) * (-1) ** np.arange(shape[-1])
+        return {"x": x, "gain": gain, "eps": eps}
 
     yield inputs(3, 5, 5, eps=0.25), "mean_of_squares"
     yield inputs(2, 7, 3, eps=0.1), "mean_of_squares"
@@ -74,6 +75,7 @@ _GAINS: dict[str, Function] = dict(
     gain_plus_one=lambda x, gain: x * (1 + gain),
     gain_divides=lambda x, gain: x / gain,
     gain_of_tokens=lambda x, gain: x * gain[:, None],
+    gain_without_sign=lambda x, gain: x * np.abs(gain),
 )
 
 _RMS_NORM = Exercise(
@@ -257,8 +259,12 @@ def _merge_cases(rng: np.random.Generator) -> Cases:
     for at in (19, 11, 7, 2):  # joined by chance, as no merge would
         grown["parts"] = _joined(grown["parts"], at)
     yield grown, "longer_parts"
+    long_last = {("c", "d"): 0, ("cd", "c"): 1, ("b", "cdc"): 3, ("a", "b"): 2}
+    yield {"parts": ["a", "b", "cdc", "a", "b"], "ranks": long_last}, "longer_parts"
     turned = {("b", "c"): 1, ("a", "bc"): 0, ("abc", "d"): 3, ("c", "d"): 2, ("bc", "bc"): 4}
     yield {"parts": list("dabcdbcbcabc"), "ranks": turned}, "made_later"
+    falling = {("a", "b"): 3, ("ab", "c"): 2, ("abc", "d"): 1, ("abcd", "e"): 0}
+    yield {"parts": list("eabcdeabcd"), "ranks": falling}, "made_later"
     yield inputs("ab", 7, 5) | {"parts": list("xyzzy")}, "nothing_known"
     yield inputs("ab", 1, 3), "one_part"
     yield inputs("ab", 0, 3), "no_part"
@@ -272,6 +278,11 @@ def _rank_of_lowest(parts: _Parts, ranks: _Ranks, least: int) -> int | None:
 
 def _first(parts: _Parts, ranks: _Ranks) -> int | None:
     return next((at for at, pair in enumerate(_pairs(parts)) if pair in ranks), None)
+
+
+def _longest_made(parts: _Parts, ranks: _Ranks) -> int | None:
+    made = [(-len(a + b), at) for at, (a, b) in enumerate(_pairs(parts)) if (a, b) in ranks]
+    return min(made)[1] if made else None
 
 
 def _highest(parts: _Parts, ranks: _Ranks) -> int | None:
@@ -320,9 +331,9 @@ def _overlapping(parts: _Parts, ranks: _Ranks) -> _Parts:
     return parts
 
 
-def _one_sweep(parts: _Parts, ranks: _Ranks) -> _Parts:
-    """Use each rule once, in the order of the ranks."""
-    for pair in sorted(ranks, key=ranks.__getitem__):
+def _sweeps(parts: _Parts, ranks: _Ranks, times: int) -> _Parts:
+    """Use each rule in the order of the ranks, and all of them so many times."""
+    for pair in times * sorted(ranks, key=ranks.__getitem__):
         parts = _MERGE(parts, {pair: 0})
     return parts
 
@@ -337,6 +348,7 @@ _BYTE_PAIR_MERGE = Exercise(
         **each(
             _merge,
             first_known=_first,
+            longest_made=_longest_made,
             highest_rank=_highest,
             order_of_the_dict=_by_order,
             from_the_right=_rightmost,
@@ -350,7 +362,8 @@ _BYTE_PAIR_MERGE = Exercise(
             )
         ),
         one_round=_merge(rounds=1),
-        one_sweep=_one_sweep,
+        one_sweep=lambda parts, ranks: _sweeps(parts, ranks, 1),
+        two_sweeps=lambda parts, ranks: _sweeps(parts, ranks, 2),
         longest=_longest,
         overlapping=_overlapping,
         swapped_halves=_merge(
@@ -471,6 +484,7 @@ _TOP_P = Exercise(
             unstable=lambda x, p: _before(x, lambda x: np.argsort(-x, axis=-1)) < p,
             whole_array=lambda x, p: _before(x.ravel()).reshape(x.shape) < p,
             as_many_as_first=lambda x, p: _ranked(x) < (_before(x[0]) < p).sum(),
+            as_many_as_most=lambda x, p: _ranked(x) < (_before(x) < p).sum(axis=-1).max(),
             as_first=lambda x, p: _before(x[0]) < p,
             nothing_at_one=lambda x, p: (
                 _ranked(x) <= ((np.sort(x)[..., ::-1].cumsum(-1) >= p).argmax(-1)[..., None])

@@ -1,12 +1,14 @@
 """Links both ways: a section leads to the functions it names, a source to where it is cited."""
 
 import functools
+import re
 
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.nodes import make_refnode
+from sphinx_exercise.nodes import exercise_node
 from sphinxcontrib.bibtex.roles import CiteRole
 
 import attnbook
@@ -84,7 +86,7 @@ class LinkNames(SphinxPostTransform):
             once = (name, id(section_of(literal)))
             if name not in attnbook.__all__ or name not in described or once in linked:
                 continue
-            if isinstance(literal.parent, nodes.reference | nodes.title):
+            if is_in(literal, nodes.reference | nodes.title) or is_argument(name, literal.parent):
                 continue
             linked.add(once)
             path, page = described[name]
@@ -132,6 +134,20 @@ class TellWhereCited(SphinxPostTransform):
                 for node in section.findall(nodes.Element):
                     titles |= dict.fromkeys(node["ids"], place)
         return titles
+
+
+def is_in(node, kinds):
+    while node and not isinstance(node, kinds):
+        node = node.parent
+    return node is not None
+
+
+def is_argument(name, paragraph):
+    """Tell whether an exercise has an argument of that name, which is the reader's own."""
+    if not is_in(paragraph, exercise_node):
+        return False
+    calls = [literal.astext().partition("(")[2] for literal in paragraph.findall(nodes.literal)]
+    return any(re.search(rf"\b{name}\b", call) for call in calls)
 
 
 def has_title(section):

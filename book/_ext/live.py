@@ -85,9 +85,9 @@ def wrap(figure, name, overrides):
         caption += raw(f'</span><span class="live-caption">{words_of_it}</span>')
     before = f'<p class="live-try">{escape(description["try"])}</p>\n'
     after = (
+        '<p class="live-said" aria-live="polite"></p>\n'
         f'<div class="live-controls">{controls}'
         f'<button type="button" class="live-reset">{say("live_reset")}</button></div>\n'
-        '<p class="live-said" aria-live="polite"></p>\n'
         f'<script type="application/json">{inlined}</script>\n'
     )
     stage.replace_self([raw(before), stage, raw(after)])

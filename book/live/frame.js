@@ -13,7 +13,8 @@ const filled = (text, fields) => text.replace(/\{(\w*)\}/g, (_, name) => fields[
 
 // The state of a figure is what its inputs hold: live() reads them all, calls start() once with the
 // stage, and then the function that it returned with each new state. That draws, and returns what
-// the reader has just seen: the name of a sentence in figure.toml, and its fields.
+// the reader has just seen: the name of a sentence in figure.toml, its fields, and, where a number
+// of a control stands for something else, what a screen reader says for it.
 function live(name, start) {
   for (const place of document.querySelectorAll(`[data-live="${name}"]`)) {
     const { sentences, words } = JSON.parse(place.querySelector("script").textContent);
@@ -37,7 +38,9 @@ function live(name, start) {
       // What is not ready yet tells nothing, and calls set() when it is.
       const seen = redraw(Object.fromEntries(inputs.map((input) => [input.name, value(input)])));
       if (!seen) return place.classList.add("moving");
-      const [sentence, fields] = seen;
+      const [sentence, fields, spoken = {}] = seen;
+      for (const input of inputs)
+        if (input.name in spoken) input.setAttribute("aria-valuetext", spoken[input.name]);
       // Told once the hand rests, not at each step of a drag.
       resting = setTimeout(() => {
         said.textContent = filled(sentences[sentence], fields);

@@ -1064,6 +1064,11 @@ def next_after_the_first_real_token(real, num_new):
     return real.argmax(axis=1)[:, None] + 1 + np.arange(num_new)
 
 
+@BANK.wrong_for("next-positions", names="place_of_first")
+def next_at_the_first_real_token(real, num_new):
+    return real.argmax(axis=1)[:, None] + np.arange(num_new)
+
+
 @BANK.wrong_for("next-positions", names="no_steps")
 def next_without_steps(real, num_new):
     return np.repeat(counts_of(real), num_new, axis=1)

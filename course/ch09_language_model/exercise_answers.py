@@ -113,6 +113,11 @@ def rms_of_everything(x, gain, eps):
     return x / np.sqrt(np.mean(x**2) + eps) * gain
 
 
+@BANK.wrong_for("rms-norm", names="gain_without_sign")
+def rms_with_gains_of_no_sign(x, gain, eps):
+    return x / np.sqrt((x**2).mean(axis=-1, keepdims=True) + eps) * abs(gain)
+
+
 @BANK.wrong_for("rms-norm", names="one_less")
 def rms_with_one_less(x, gain, eps):
     squares = (x**2).sum(axis=-1, keepdims=True)
@@ -480,6 +485,13 @@ def merge_by(choose, parts, ranks):
 @BANK.wrong_for("byte-pair-merge", names="first_known")
 def merge_the_first(parts, ranks):
     return merge_by(lambda known, pairs: known[0], parts, ranks)
+
+
+@BANK.wrong_for("byte-pair-merge", names="longest_made")
+def merge_what_makes_the_longest(parts, ranks):
+    return merge_by(
+        lambda known, pairs: max(known, key=lambda at: len("".join(pairs[at]))), parts, ranks
+    )
 
 
 @BANK.wrong_for("byte-pair-merge", names="highest_rank")
@@ -886,6 +898,13 @@ def nucleus_as_large_as_the_first(probabilities, p):
     return with_sum_1(put_back(ordered, order))
 
 
+@BANK.wrong_for("top-p", names="as_many_as_most")
+def nucleus_as_large_as_the_largest(probabilities, p):
+    order, ordered = in_order(probabilities)
+    ordered[..., (ordered.cumsum(axis=-1) - ordered < p).sum(axis=-1).max() :] = 0
+    return with_sum_1(put_back(ordered, order))
+
+
 @BANK.wrong_for("top-p", names="nothing_at_one")
 def nucleus_by_argmax(probabilities, p):
     order, ordered = in_order(probabilities)
@@ -1186,6 +1205,18 @@ BANK.never(
 
 
 # byte-pair-merge in one sweep, and top-p among many equal ones
+
+
+@BANK.wrong_for("byte-pair-merge", names="two_sweeps")
+def merge_in_two_sweeps(parts, ranks):
+    parts = list(parts)
+    for pair in 2 * sorted(ranks, key=ranks.get):
+        at = 0
+        while at < len(parts) - 1:
+            if (parts[at], parts[at + 1]) == pair:
+                parts[at : at + 2] = ["".join(pair)]
+            at += 1
+    return parts
 
 
 @BANK.wrong_for("byte-pair-merge", names="one_sweep")

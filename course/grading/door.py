@@ -49,6 +49,7 @@ SHARED = re.compile(r"([^+]*)\+([^+]*)\+(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(\.\d+)?
 SECRET = "submission_secret.txt"  # by which nbgrader gives feedback back, as well as by the date
 FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 LEDGER = "collected.json"  # what came through this door
+EARLY = "its reading ended early: does python -m course.grading.sandbox say why?"
 
 
 class Upload(NamedTuple):
@@ -72,10 +73,6 @@ class Row(NamedTuple):
     what: str
     why: str
     file: str
-
-
-class NotCollectedError(KeyboardInterrupt):
-    """Something did not come by the door: after any other error nbgrader would go on with it."""
 
 
 def plain(text: str) -> str:
@@ -236,9 +233,9 @@ class Door:
 
     def _read(self, file, known=()):
         """Yield what is in an archive; whose it is its names tell, unless it is known."""
-        skip, going = 0, True
-        while going:
-            begun, going, over = None, False, False
+        skip, begun = 0, self
+        while begun:  # what ended a reading: what comes after it is read by another
+            begun, over = None, False
             for line in self._lines(file, skip):
                 if "at" in line:
                     skip, parts = line["at"] + 1, tuple(line["file"].split("/"))
@@ -251,13 +248,10 @@ class Door:
                     over = True
                     if "broken" in line:
                         yield Upload("", problem=line["broken"])
-            if not (begun or over):
-                raise OSError(
-                    "its reading ended early: does python -m course.grading.sandbox say why?"
-                )
-            if begun:  # it ended the reading: what comes after it is read by another
-                going = True
+            if begun:
                 yield begun._replace(problem=f"to read it takes more than {SECONDS} s, or memory")
+            elif not over:
+                raise OSError(EARLY)
 
     def _lines(self, file, skip):
         about = json.dumps([self.assignment, [*self.cells], LARGEST, LONGEST, skip])
@@ -346,7 +340,7 @@ def only_collected(notebooks: list[str], **_) -> None:
     for folder in {Path(notebook).parent for notebook in notebooks}:
         about = _ledger(folder.parents[2]).get(folder.name, {}).get(folder.parent.name)
         if not about or about["sha256"] != _digest(folder):
-            raise NotCollectedError(
+            raise sandbox.StopError(
                 f"Grading stops: {folder} was not put there by make collect. Move it away, and "
                 "collect it from there"
             )

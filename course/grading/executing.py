@@ -13,6 +13,7 @@ import functools
 import os
 import subprocess
 import time
+from collections.abc import Iterator
 from queue import Empty
 
 import numpy as np
@@ -62,8 +63,13 @@ def what_is_told(error: BaseException) -> str:
     return text if plain else f"{type(error).__name__}: {text}"
 
 
-class WrongPhraseError(KeyboardInterrupt):
-    """The class's phrase is not the one of the release: after any other error nbgrader goes on."""
+def raised(statements: list[ast.stmt], namespace: dict) -> Iterator[BaseException]:
+    """Run statements of a test one by one; yield what each raises."""
+    for statement in statements:
+        try:
+            exec(compile(ast.Module([statement], []), "test", "exec"), namespace)
+        except (Exception, NoAnswer) as error:
+            yield error
 
 
 class JudgedExecute(Execute):
@@ -78,7 +84,7 @@ class JudgedExecute(Execute):
     def preprocess(self, nb, resources=None, km=None):
         """Execute and judge a notebook."""
         if sandbox.why_not() and not self.run_student_code_unconfined:
-            raise sandbox.NoSandboxError(self._refusal())
+            self._stop(sandbox.HELP.format(sandbox.why_not()))
         self.interrupt_on_timeout = False  # a loop may catch the interrupt: end the kernel instead
         self.raise_on_iopub_timeout = False  # of a flood some is lost, even its end
         self.shutdown_kernel = "immediate"
@@ -109,13 +115,11 @@ class JudgedExecute(Execute):
         except RuntimeError as error:
             problem = str(error)
         problem += ". Nothing was graded: put the phrase back that the class began with."
-        self.log.error(problem)
-        raise WrongPhraseError(problem)
+        self._stop(problem)
 
-    def _refusal(self):
-        text = sandbox.HELP.format(sandbox.why_not())
-        self.log.error(text)
-        return text
+    def _stop(self, problem):
+        self.log.error(problem)
+        raise sandbox.StopError(problem)
 
     def create_kernel_manager(self):
         """Make the manager of a kernel in a sandbox."""
@@ -188,18 +192,15 @@ class JudgedExecute(Execute):
 
         Where a visible check fails, the hidden ones after it still tell which mistake it is.
         """
-        source, errors = self._tests[cell.metadata.nbgrader["grade_id"]], []
+        source = self._tests[cell.metadata.nbgrader["grade_id"]]
+        namespace, statements, errors = {}, [], []
         try:
-            namespace = self._namespace(source)
-            statements = ast.parse(source).body
+            namespace, statements = self._namespace(source), ast.parse(source).body
         except (Exception, NoAnswer) as error:
-            errors, statements = [error], []
+            errors = [error]
         with on_examples():
-            for statement in statements:
-                try:
-                    exec(compile(ast.Module([statement], []), "test", "exec"), namespace)
-                except (Exception, NoAnswer) as error:
-                    errors += [error] if not errors or names_a_mistake(error) else []
+            for error in raised(statements, namespace):
+                errors += [error] if not errors or names_a_mistake(error) else []
         if errors:
             self._tell(cell, type(errors[0]), [what_is_told(error) for error in errors])
         else:
@@ -211,14 +212,10 @@ class JudgedExecute(Execute):
         What a student's code now says is told to nobody: it knows the data.
         """
         for cell, statements, namespace in self._later:
-            for statement in statements:
-                if isinstance(statement, ast.Expr):
-                    try:
-                        exec(compile(ast.Module([statement], []), "test", "exec"), namespace)
-                    except (Exception, NoAnswer) as error:
-                        told = str(error) if isinstance(error, NoAnswer) else ON_YOURS
-                        self._tell(cell, type(error) if told != ON_YOURS else WrongAnswer, [told])
-                        break
+            hidden = [statement for statement in statements if isinstance(statement, ast.Expr)]
+            if error := next(raised(hidden, namespace), None):
+                late = isinstance(error, NoAnswer)
+                self._tell(cell, *(NoAnswer, [str(error)]) if late else (WrongAnswer, [ON_YOURS]))
 
     def _tell(self, cell, kind, messages):
         if self._failed:  # it is not the student's fault

@@ -77,13 +77,10 @@ try:
                 try:
                     found = notebook(content(archive, member, most), named, most)
                     say(**texts(found, set(wanted), longest))
+                except Refused as error:
+                    say(problem=str(error)[:200])
                 except Exception as error:
-                    about = (
-                        str(error)
-                        if isinstance(error, Refused)
-                        else f"it is no notebook ({type(error).__name__})"
-                    )
-                    say(problem=about[:200])
+                    say(problem=f"it is no notebook ({type(error).__name__})")
     say(done=True)
 except Exception as error:
     say(broken=f"the archive cannot be read ({type(error).__name__})")

@@ -53,8 +53,8 @@ os.execv(sys.argv[1], sys.argv[1:])
 INSTALL = "install bubblewrap 0.8 or newer (apt-get install bubblewrap)"
 
 
-class NoSandboxError(KeyboardInterrupt):
-    """No student's code may run here: after any other error nbgrader goes on with the next."""
+class StopError(KeyboardInterrupt):
+    """Nobody's work may be graded now: after any other error nbgrader goes on with the next."""
 
 
 def _shown() -> dict[str, Path]:
@@ -75,24 +75,17 @@ def _options(*found: list[str]) -> list[str]:
 def _limited(command: list[str]) -> list[str]:
     """Return how to run a command that is the first to go where memory is short."""
     limits = {"as": MEMORY, "nproc": PROCESSES, "fsize": DISK, "cpu": SECONDS, "core": 0}
-    limits = [f"--{name}={value}" for name, value in limits.items()]
+    limited = ["prlimit", *(f"--{name}={value}" for name, value in limits.items()), "--"]
     alone = [sys.executable, "-I", "-S", "-c", ALONE]
-    return ["choom", "-n", "1000", "--", "prlimit", *limits, "--", *alone, *command]
+    return ["choom", "-n", "1000", "--", *limited, *alone, *command]
 
 
 @functools.cache
 def _together() -> list[str]:
     """Return how to limit all processes of a command together, where systemd can: a cgroup."""
     limits = (f"MemoryMax={MEMORY}", "MemorySwapMax=0", f"TasksMax={2 * PROCESSES}")
-    user = ["--user"] if os.geteuid() else []
-    command = [
-        shutil.which("systemd-run") or "systemd-run",
-        *user,
-        "--scope",
-        "--quiet",
-        "--collect",
-    ]
-    command += [*(f"--property={limit}" for limit in limits), "--"]
+    command = [shutil.which("systemd-run") or "systemd-run", *["--user"] * bool(os.geteuid())]
+    command += ["--scope", "--quiet", "--collect", *(f"--property={one}" for one in limits), "--"]
     with contextlib.suppress(OSError, subprocess.SubprocessError):
         subprocess.run([*command, "true"], env=bare(), capture_output=True, check=True, timeout=60)
         return command
@@ -205,10 +198,9 @@ class Kernel(AsyncKernelManager):
         """Return the command that starts the kernel."""
         if os.geteuid() == 0:
             os.chown(self.connection_file, NOBODY, NOBODY)
-        python = [sys.executable, "-m", "ipykernel_launcher", "-f", self.connection_file]
+        command = [sys.executable, "-m", "ipykernel_launcher", "-f", self.connection_file]
         # To send a long answer without copying it takes a thread: there may be no room for one.
-        python += [f"--Session.copy_threshold={LARGEST}"]
-        command = python + (extra_arguments or [])
+        command += [f"--Session.copy_threshold={LARGEST}", *(extra_arguments or [])]
         return command if self.unconfined else confined(command, self._within)
 
     def connected(self) -> None:
@@ -237,9 +229,8 @@ def ended(status: int | None) -> str:
     if number == signal.SIGKILL:
         return "the kernel was killed, as it is when memory runs out"
     if number in set(signal.Signals):
-        return (
-            f"the kernel crashed ({signal.Signals(number).name}), which may be for want of memory"
-        )
+        name = signal.Signals(number).name
+        return f"the kernel crashed ({name}), which may be for want of memory"
     return f"the kernel was ended from within (exit {status or 0})"
 
 

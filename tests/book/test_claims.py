@@ -34,16 +34,16 @@ def crowds(chapter):
         for section in read(path):
             for each in (passage for passage in section.passages if passage.place == "text"):
                 where = f"{path.stem}, section {section.title!r}"
-                found = [mark for mark in each.text if each.inserted.get(mark, "").startswith("=")]
-                if len(found) > NUMBERS_IN_A_PARAGRAPH:
-                    told = f"{len(found)} measured numbers, at most {NUMBERS_IN_A_PARAGRAPH}"
-                    yield f"{where}: {told}: {each.shown()!r}"
+                marks = [mark for mark in each.text if each.inserted.get(mark, "").startswith("=")]
+                if len(marks) > NUMBERS_IN_A_PARAGRAPH:
+                    problem = f"{len(marks)} measured numbers, at most {NUMBERS_IN_A_PARAGRAPH}"
+                    yield f"{where}: {problem}: {each.shown()!r}"
                 start = 0
                 for end in [*(match.end() for match in END.finditer(each.text)), len(each.text)]:
                     sentence, start = each.text[start:end], end
-                    if (count := len({*sentence} & {*found})) > NUMBERS_IN_A_SENTENCE:
-                        told = f"{count} measured numbers, at most {NUMBERS_IN_A_SENTENCE}"
-                        yield f"{where}: {told}: {each.shown()!r}"
+                    if (count := len({*sentence} & {*marks})) > NUMBERS_IN_A_SENTENCE:
+                        problem = f"{count} measured numbers, at most {NUMBERS_IN_A_SENTENCE}"
+                        yield f"{where}: {problem}: {each.shown()!r}"
 
 
 def is_open(cell):
@@ -59,11 +59,11 @@ def closed_names(chapter):
         notebook["cells"] = list(filter(is_open, notebook["cells"]))
         ruff = [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "F821"]
         ruff += ["--output-format", "json", "--stdin-filename", "page.ipynb", "-"]
-        found = subprocess.run(ruff, input=json.dumps(notebook), capture_output=True, text=True)
-        for each in json.loads(found.stdout):
-            cell = "".join(notebook["cells"][each["cell"] - 1]["source"])
-            line = cell.splitlines()[each["location"]["row"] - 1].strip()
-            yield f"{path.stem}: {each['message']}, in sight only in a fold: {line}"
+        done = subprocess.run(ruff, input=json.dumps(notebook), capture_output=True, text=True)
+        for violation in json.loads(done.stdout):
+            cell = "".join(notebook["cells"][violation["cell"] - 1]["source"])
+            line = cell.splitlines()[violation["location"]["row"] - 1].strip()
+            yield f"{path.stem}: {violation['message']}, in sight only in a fold: {line}"
 
 
 # Where a sentence ends is told by a capital after it, and what claims by English words.
@@ -176,7 +176,7 @@ def test_a_sound_chapter_has_no_fault(book):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "expected"),
     [
         ("why: intervention, old", "why: reason, old", "'reason' is no kind, take one of theorem"),
         ("why: intervention, old", "why intervention, old", "is no tie, write <!-- why: kind"),
@@ -202,14 +202,14 @@ def test_a_sound_chapter_has_no_fault(book):
         ("% why: observation, in-ten", "% why: observation, in-two", "quiz, what: <!-- why: obs"),
     ],
 )  # fmt: skip
-def test_a_tie_that_holds_nothing_is_named(book, old, new, told):
-    found = list(faults(book(old, new)))
-    assert any(told in each for each in found), found
+def test_a_tie_that_holds_nothing_is_named(book, old, new, expected):
+    problems = list(faults(book(old, new)))
+    assert any(expected in problem for problem in problems), problems
 
 
 @pytest.mark.english
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "expected"),
     [
         ("<!-- why: intervention, old-inputs-fade -->.", ".", 'text: "Old inputs fade because'),
         (
@@ -228,13 +228,13 @@ def test_a_tie_that_holds_nothing_is_named(book, old, new, told):
         ('"outputs": []', '"outputs": [], "a": "because"', ""),
     ],
 )
-def test_a_sentence_that_gives_a_reason_and_has_no_tie_is_named(book, old, new, told):
-    found = list(untied(book(old, new)))
-    assert [told in each for each in found][:1] == [True] * bool(told), found
+def test_a_sentence_that_gives_a_reason_and_has_no_tie_is_named(book, old, new, expected):
+    problems = list(untied(book(old, new)))
+    assert [expected in problem for problem in problems][:1] == [True] * bool(expected), problems
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "expected"),
     [
         ("nine<!-- = all_there -->", "nine<!-- = a -->, 8<!-- = b -->", "3 measured numbers, at"),
         ("two<!-- = kept -->", "2<!-- = a -->. It had 3<!-- = b -->", ""),
@@ -242,16 +242,16 @@ def test_a_sentence_that_gives_a_reason_and_has_no_tie_is_named(book, old, new, 
         ("It is", "It<!-- = a -->. It<!-- = b -->. " * 3 + "It is", ""),
     ],
 )
-def test_too_many_numbers_in_a_sentence_or_paragraph_are_named(book, old, new, told):
-    found = list(crowds(book(old, new)))
-    assert [told in each for each in found] == [True] * bool(told), found
+def test_too_many_numbers_in_a_sentence_or_paragraph_are_named(book, old, new, expected):
+    problems = list(crowds(book(old, new)))
+    assert [expected in problem for problem in problems] == [True] * bool(expected), problems
 
 
 HIDDEN = '"metadata": {"tags": ["evidence"]}'
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "expected"),
     [
         ("for part in kept])", "for part in folded])", ["`folded`"]),
         ("[kept * part for", "[folded * part for", ["`folded`"]),
@@ -262,10 +262,10 @@ HIDDEN = '"metadata": {"tags": ["evidence"]}'
         ('for part in kept])", "metadata": {}', f'for part in gone])", {HIDDEN}', []),
     ],
 )
-def test_an_open_cell_that_uses_what_only_a_fold_defines_is_named(book, old, new, told):
-    found = list(closed_names(book(old, new)))
-    assert len(found) == len(told), found
-    assert all(name in each for name, each in zip(told, found, strict=True)), found
+def test_an_open_cell_that_uses_what_only_a_fold_defines_is_named(book, old, new, expected):
+    problems = list(closed_names(book(old, new)))
+    assert len(problems) == len(expected), problems
+    assert all(name in problem for name, problem in zip(expected, problems, strict=True)), problems
 
 
 def test_ties_are_read_in_their_order():

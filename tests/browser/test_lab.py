@@ -17,7 +17,7 @@ import pytest
 
 from course.chapters import MEASURED, ROOT, chapters
 from course.promises import keep
-from tests.browser.waiting import wait_for
+from tests.browser.waiting import STARTED, wait_for
 from tests.outputs import cells, outputs
 from tools import PATIENCE
 
@@ -55,7 +55,7 @@ FINISHED = """() => {
 }"""
 SAVED = "() => !jupyterapp.shell.currentWidget.context.model.dirty"
 DRAWN = """() => {
-  const drawn = [...document.querySelectorAll('.jp-Notebook .jp-Cell')];
+  const drawn = [...jupyterapp.shell.currentWidget.node.querySelectorAll('.jp-Notebook .jp-Cell')];
   return drawn.length === jupyterapp.shell.currentWidget.content.model.cells.length
     && drawn.every((cell) => !cell.matches('.jp-MarkdownCell')
       || cell.querySelector('.myst')?.children.length);
@@ -153,6 +153,7 @@ def lab(chromium, jupyter):
     page.on("pageerror", lambda error: complaints.append(" ".join(error.stack.split())))
     page.on("request", lambda request: complaints.append(request.url) if foreign(request) else None)
     page.goto(f"{url}lab/tree/book/{RUN.notebook.name}?token={token}")
+    wait_for(page, STARTED, "JupyterLab is there", polling=500)
     yield page, complaints
     page.close()
 

@@ -27,6 +27,9 @@ def wait_for(page, condition, what, arg=None, polling=20):
             page.wait_for_timeout(polling)
 
 
+# JupyterLab, or JupyterLite, takes commands.
+STARTED = "() => window.jupyterapp?.commands.hasCommand('docmanager:open')"
+
 # The page is laid out, its fonts are there, and what scrolls is found among what changed with them.
 SETTLED = """async () => {
   const drawn = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));

@@ -122,6 +122,15 @@ def uploads() -> dict[str, tuple[str, bytes, str | None]]:
     }
 
 
+def lay_download(path: Path) -> None:
+    """Lay a download of Canvas's, with three honest uploads."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number, name in enumerate(HONEST, 1):
+            archive.writestr(f"{name}_{number}_{number}_{NOTEBOOK}", handed_in(released()))
+        for number, (name, (file, content, _)) in enumerate(uploads().items(), 100):
+            archive.writestr(f"{name}_{number}_{number}_{file}", content)
+
+
 # What a notebook says of itself, by hand.
 
 
@@ -286,6 +295,47 @@ def send(inbound: Path, name: str, user: str, files: dict[str, bytes]) -> Path:
         put(folder / file, content)
     give(folder, user)
     return folder
+
+
+def folder_of(student: str, date: str = DATE, more: str = "+abc") -> str:
+    """Return what a submission is called in a shared folder."""
+    return f"{student}+{ASSIGNMENT}+{date}{more}"
+
+
+def lay_shared(inbound: Path, phrase: Path) -> list[str]:
+    """Lay a shared folder full of attempts; return one's own name, the attacker's, the victims'.
+
+    The attacker wants what is in the phrase's file.
+    """
+    right, secret = handed_in(released()), ("ab" * 64).encode()
+    me, mallory, *victims = sharing()
+    for name in victims:
+        send(inbound, folder_of(name), name, {NOTEBOOK: right, "submission_secret.txt": secret})
+    # Mallory under another's name, with a date to come, with no date, a name that is a script.
+    send(inbound, folder_of(victims[0], "2026-11-01 12:00:00 UTC"), mallory, {NOTEBOOK: right})
+    send(inbound, folder_of(victims[1], "2099-01-31 12:00:00 UTC"), victims[1], {NOTEBOOK: right})
+    send(inbound, folder_of(mallory, "yesterday"), mallory, {NOTEBOOK: right})
+    send(inbound, folder_of(mallory, "2026-02-31 25:00:00 UTC"), mallory, {NOTEBOOK: right})
+    send(inbound, folder_of("<img src=x onerror=1>"), mallory, {NOTEBOOK: right})
+    send(inbound, folder_of("a\nb"), mallory, {NOTEBOOK: right})
+    send(inbound, folder_of(mallory, more="+evil"), mallory, {
+        NOTEBOOK: right, "evil.html": b"<script>", "timestamp.txt": b"no date",
+        "submission_secret.txt": b"../../x", "large": b" " * 2**20,
+    })  # fmt: skip
+    # What is another's, reached by links of either kind.
+    linked = send(inbound, folder_of(mallory, "2026-05-01 12:00:00 UTC"), mallory, {"x": b""})
+    (linked / NOTEBOOK).symlink_to(phrase)
+    hard = send(inbound, folder_of(mallory, "2026-05-02 12:00:00 UTC"), mallory, {"x": b""})
+    os.link(inbound / folder_of(victims[0]) / NOTEBOOK, hard / NOTEBOOK)
+    away = inbound / folder_of(mallory, "2026-05-03 12:00:00 UTC")
+    away.symlink_to(inbound / folder_of(victims[1]))
+    # By other patterns than the folder's.
+    put(inbound / f"{victims[0]}.ipynb", right)
+    give(inbound / f"{victims[0]}.ipynb", mallory)
+    put(inbound / f"x_5_9999999_{NOTEBOOK}", right)
+    give(inbound / f"x_5_9999999_{NOTEBOOK}", mallory)
+    send(inbound, f"{mallory}+assignment-01+{DATE}", mallory, {NOTEBOOK: right})
+    return [me, mallory, *victims]
 
 
 def struct_png(width: int, height: int) -> bytes:

@@ -83,6 +83,7 @@ def nbgrader(root, *arguments, phrase=PHRASE, fails=False, path=f"{BIN}:/usr/bin
         limits = PATIENT | limits
         arguments += tuple(f"--JudgedExecute.{name}={limit}" for name, limit in limits.items())
     settings = {"PATH": path, "HOME": str(root), "ATTNBOOK_CLASS": phrase}
+    settings["TMPDIR"] = str(root / "tmp")  # if it is there
     status, out, err = run(root, *arguments, **settings)
     assert (status != 0) == fails, out + err
     return out + err

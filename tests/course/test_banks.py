@@ -28,20 +28,24 @@ every_task = pytest.mark.parametrize("name", TASKS)
 every_class = pytest.mark.parametrize("phrase", [verdicts.PHRASE, "one class", "another class"])
 every_right = pytest.mark.parametrize(
     ("name", "number"),
-    [pytest.param(n, i, id=a.__name__) for n, found in RIGHT.items() for i, a in enumerate(found)],
+    [
+        pytest.param(n, i, id=a.__name__)
+        for n, answers in RIGHT.items()
+        for i, a in enumerate(answers)
+    ],
 )
 every_wrong = pytest.mark.parametrize(
     ("name", "number"),
     [
         pytest.param(n, i, id=wrong.answer.__name__)
-        for n, found in WRONG.items()
-        for i, wrong in enumerate(found)
+        for n, answers in WRONG.items()
+        for i, wrong in enumerate(answers)
     ],
 )
 
 
 @functools.cache
-def told(name, phrase):
+def verdicts_on(name, phrase):
     """Return what a class is told about all answers to a task, judged once."""
     if phrase == verdicts.PHRASE:
         return verdicts.judged()[name]
@@ -53,15 +57,15 @@ def told(name, phrase):
 @every_class
 @every_right
 def test_a_right_answer_passes(name, number, phrase):
-    assert told(name, phrase).right[number] == Verdict(printed="")
+    assert verdicts_on(name, phrase).right[number] == Verdict(printed="")
 
 
 @every_class
 @every_wrong
 def test_a_wrong_answer_is_rejected_and_told_why(name, number, phrase):
-    found = told(name, phrase).wrong[number]
-    assert " ".join(found.ids) in WRONG[name][number].ids
-    assert found.message.startswith(f"{name}: ")
+    rejection = verdicts_on(name, phrase).wrong[number]
+    assert " ".join(rejection.ids) in WRONG[name][number].ids
+    assert rejection.message.startswith(f"{name}: ")
 
 
 @every_task
@@ -90,8 +94,8 @@ def test_the_bank_is_large_enough_and_two_thirds_of_its_messages_name_the_mistak
 @every_class
 @every_task
 def test_named_mistakes_have_messages_of_their_own(name, phrase):
-    both = zip(WRONG[name], told(name, phrase).wrong, strict=True)
-    messages = {found.message for wrong, found in both if wrong.names_mistake}
+    both = zip(WRONG[name], verdicts_on(name, phrase).wrong, strict=True)
+    messages = {rejection.message for wrong, rejection in both if wrong.names_mistake}
     keep(name, "a task", "percent_of_messages", 100 * len(messages) / max(len(WRONG[name]), 1))
 
 
@@ -107,57 +111,57 @@ def test_no_two_classes_have_the_same_data(name, phrase):
 
 @pytest.mark.parametrize("name", [n for n, t in TASKS.items() if not isinstance(t, Measurement)])
 def test_no_class_knows_the_sizes_of_another(name):
-    found = set()
+    sizes = set()
     for number in range(20):
         cases = cases_of(name, f"class {number}")
-        drawn = [given for arguments in cases for given in arguments.values()]
-        found.add(str([given if isinstance(given, int) else np.shape(given) for given in drawn]))
-    assert len(found) >= 4
+        drawn = [argument for case in cases for argument in case.values()]
+        sizes.add(str([x if isinstance(x, int) else np.shape(x) for x in drawn]))
+    assert len(sizes) >= 4
 
 
 def test_sizes_that_are_taken_for_another_differ():
     for number in range(20):
         drawn = functools.partial(cases_of, phrase=f"class {number}")
-        for given in drawn("find-patch"):
-            assert len({*given["patches"].shape, len(given["wanted"])}) == 3
-        for given in drawn("prefix-attention"):
-            assert len({*given["x"].shape, given["w_q"].shape[1], given["w_v"].shape[1]}) == 4
-        for given in drawn("smaller-layer"):
-            d_in, width = given["w_q"].shape
-            head_dim, d_out = width // given["num_heads"], given["w_o"].shape[1]
-            assert len({d_in, d_out, given["num_heads"], head_dim}) == 4
-        for given in drawn("unequal-heads")[:2]:
-            widths = given["widths"]
-            assert len({*widths, *given["x"].shape}) == len(widths) + 2
+        for case in drawn("find-patch"):
+            assert len({*case["patches"].shape, len(case["wanted"])}) == 3
+        for case in drawn("prefix-attention"):
+            assert len({*case["x"].shape, case["w_q"].shape[1], case["w_v"].shape[1]}) == 4
+        for case in drawn("smaller-layer"):
+            d_in, width = case["w_q"].shape
+            head_dim, d_out = width // case["num_heads"], case["w_o"].shape[1]
+            assert len({d_in, d_out, case["num_heads"], head_dim}) == 4
+        for case in drawn("unequal-heads")[:2]:
+            widths = case["widths"]
+            assert len({*widths, *case["x"].shape}) == len(widths) + 2
             taken = {widths[0], max(widths), len(widths), sum(widths), sum(widths) / len(widths)}
-            assert len(taken | {len(given["w_q"])}) == 6
-        for given in drawn("share-heads")[:2]:
+            assert len(taken | {len(case["w_q"])}) == 6
+        for case in drawn("share-heads")[:2]:
             (_, heads, len_q, d_k), (batch, kv_heads, len_k, d_v) = (
-                given[name].shape for name in ("query", "value")
+                case[name].shape for name in ("query", "value")
             )
             assert len({batch, kv_heads, heads // kv_heads, len_q, len_k, d_k, d_v}) == 7
-        for given in drawn("sink-mask")[:1]:
-            assert len(set(given.values())) == 4
-            assert given["len_q"] > given["window"]  # the window ends before the last key
+        for case in drawn("sink-mask")[:1]:
+            assert len(set(case.values())) == 4
+            assert case["len_q"] > case["window"]  # the window ends before the last key
         square, *others = drawn("tied-backward")
         assert square["x"].shape[-1] == len(square["w"].T)  # a matrix not transposed is no error
-        for given in others:
-            assert len({*given["x"].shape, len(given["w"].T)}) == 4
-        for given in drawn("whole-batch"):
-            assert len({*given["gradients"].shape}) == 3
-        for given in drawn("count-by-part"):
-            assert len({number for number in given.values() if number > 1}) >= 5
+        for case in others:
+            assert len({*case["x"].shape, len(case["w"].T)}) == 4
+        for case in drawn("whole-batch"):
+            assert len({*case["gradients"].shape}) == 3
+        for case in drawn("count-by-part"):
+            assert len({number for number in case.values() if number > 1}) >= 5
         square, *others = drawn("without-heads")
         assert len({*square["w_o"].shape}) == 1  # a matrix not transposed is no error
-        for given in others:
-            assert len({*given["heads"].shape, given["w_o"].shape[1]}) == 5
+        for case in others:
+            assert len({*case["heads"].shape, case["w_o"].shape[1]}) == 5
 
 
 def test_for_each_query_of_local_lines_several_points_count():
     for number in range(60):
-        for given in cases_of("local-lines", f"class {number}"):
-            distance = given["x_query"][:, None] - given["x"]
-            weights = np.exp(-(distance**2) / (2 * given["bandwidth"] ** 2))
+        for case in cases_of("local-lines", f"class {number}"):
+            distance = case["x_query"][:, None] - case["x"]
+            weights = np.exp(-(distance**2) / (2 * case["bandwidth"] ** 2))
             weights /= weights.sum(axis=1, keepdims=True)
             assert np.min(1 / (weights**2).sum(axis=1)) > 2
 

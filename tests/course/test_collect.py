@@ -259,3 +259,15 @@ def test_who_is_graded_but_unknown_to_canvas_is_named():
 def test_who_has_handed_in_nothing_is_named_but_not_who_is_excused_or_has_a_score():
     told = canvas_grades.fill(rows(), OURS)[1]
     assert "  not filled, since nothing was collected: Lee, Ann (333); Müller, Zoë (222)" in told
+
+
+def test_what_a_student_is_called_reaches_the_terminal_as_letters_only():
+    nasty = "Doe\x1b[2J\x07\n\u202e, Jane"
+    exported = rows()
+    exported[3][0] = exported[5][0] = exported[6][0] = nasty
+    ours = {FIRST: OURS[FIRST]._replace(students={"12345": None, "9\x1b]0;x\x07": 1.0})}
+    filled, told = canvas_grades.fill(exported, ours)
+    assert filled[3][0] == nasty  # which Canvas knows
+    assert all(line.isprintable() for line in told), told
+    assert [line.count("Doe?[2J???, Jane (") for line in told] == [0, 1, 2, 0]
+    assert "9?]0;x?" in told[-1]

@@ -12,9 +12,10 @@ import zipfile
 import pytest
 
 from course.grading import door, sandbox
-from course.grading.door import Door, NotCollectedError, only_collected, plain, whose
+from course.grading.door import Door, only_collected, plain, whose
+from course.grading.sandbox import StopError
 from tests.course import attacks
-from tests.course.attacks import ASSIGNMENT, HONEST, NOTEBOOK, handed_in, put, send
+from tests.course.attacks import ASSIGNMENT, HONEST, NOTEBOOK, handed_in, put
 from tools.collect import table
 
 root_plays = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be several users")
@@ -89,12 +90,7 @@ def test_where_nothing_can_be_read_that_is_said_and_nothing_collected(
 def download(begun, tmp_path_factory):
     root = tmp_path_factory.mktemp("downloaded") / "course"
     shutil.copytree(begun, root)
-    uploads = attacks.uploads()
-    with zipfile.ZipFile(root / "submissions.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-        for number, name in enumerate(HONEST, 1):
-            archive.writestr(f"{name}_{number}_{number}_{NOTEBOOK}", handed_in(RELEASE))
-        for number, (name, (file, content, _)) in enumerate(uploads.items(), 100):
-            archive.writestr(f"{name}_{number}_{number}_{file}", content)
+    attacks.lay_download(root / "submissions.zip")
     return root, Door(root, ASSIGNMENT).collect(root / "submissions.zip")
 
 
@@ -271,13 +267,13 @@ def test_only_what_the_door_put_there_is_graded(by_hand, tmp_path):
 
     for change in (edited, added, linked, beside):
         change()
-        with pytest.raises(NotCollectedError, match="was not put there by make collect"):
+        with pytest.raises(StopError, match="was not put there by make collect"):
             only_collected([str(folder / NOTEBOOK)])
         shutil.rmtree(folder)
         put(folder / NOTEBOOK, right)
         only_collected([str(folder / NOTEBOOK)])
     put(root / "submitted" / "put" / ASSIGNMENT / NOTEBOOK, right)
-    with pytest.raises(NotCollectedError):
+    with pytest.raises(StopError):
         only_collected([str(root / "submitted" / "put" / ASSIGNMENT / NOTEBOOK)])
 
 
@@ -365,42 +361,11 @@ def inbound(course):
     return course / "inbound"
 
 
-def folder_of(student, date=attacks.DATE, more="+abc"):
-    return f"{student}+{ASSIGNMENT}+{date}{more}"
-
-
 @root_plays
 def test_a_shared_folder_full_of_attempts(course, inbound):
-    right, secret = handed_in(RELEASE), ("ab" * 64).encode()
-    me, mallory, *victims = attacks.sharing()
-    for name in victims:
-        send(inbound, folder_of(name), name, {NOTEBOOK: right, "submission_secret.txt": secret})
-    # Mallory under another's name, with a date to come, with no date, a name that is a script.
-    send(inbound, folder_of(victims[0], "2026-11-01 12:00:00 UTC"), mallory, {NOTEBOOK: right})
-    send(inbound, folder_of(victims[1], "2099-01-31 12:00:00 UTC"), victims[1], {NOTEBOOK: right})
-    send(inbound, folder_of(mallory, "yesterday"), mallory, {NOTEBOOK: right})
-    send(inbound, folder_of(mallory, "2026-02-31 25:00:00 UTC"), mallory, {NOTEBOOK: right})
-    send(inbound, folder_of("<img src=x onerror=1>"), mallory, {NOTEBOOK: right})
-    send(inbound, folder_of("a\nb"), mallory, {NOTEBOOK: right})
-    send(inbound, folder_of(mallory, more="+evil"), mallory, {
-        NOTEBOOK: right, "evil.html": b"<script>", "timestamp.txt": b"no date",
-        "submission_secret.txt": b"../../x", "large": b" " * 2**20,
-    })  # fmt: skip
-    # What is another's, reached by links of either kind.
     (course / "class-phrase.txt").write_text("the phrase")
     (course / "class-phrase.txt").chmod(0o600)
-    linked = send(inbound, folder_of(mallory, "2026-05-01 12:00:00 UTC"), mallory, {"x": b""})
-    (linked / NOTEBOOK).symlink_to(course / "class-phrase.txt")
-    hard = send(inbound, folder_of(mallory, "2026-05-02 12:00:00 UTC"), mallory, {"x": b""})
-    os.link(inbound / folder_of(victims[0]) / NOTEBOOK, hard / NOTEBOOK)
-    away = inbound / folder_of(mallory, "2026-05-03 12:00:00 UTC")
-    away.symlink_to(inbound / folder_of(victims[1]))
-    # By other patterns than the folder's.
-    put(inbound / f"{victims[0]}.ipynb", right)
-    attacks.give(inbound / f"{victims[0]}.ipynb", mallory)
-    put(inbound / f"x_5_9999999_{NOTEBOOK}", right)
-    attacks.give(inbound / f"x_5_9999999_{NOTEBOOK}", mallory)
-    send(inbound, f"{mallory}+assignment-01+{attacks.DATE}", mallory, {NOTEBOOK: right})
+    me, mallory, *victims = attacks.lay_shared(inbound, course / "class-phrase.txt")
     rows = Door(course, ASSIGNMENT).collect(inbound)
     found = {}
     for row in rows:

@@ -98,7 +98,7 @@ kernel.language_info["name"] = nasty
 )
 
 
-def attempts(given):
+def attempts(assignment):
     """Try to run a script, to ask another host and to cover the page, everywhere."""
     nasty = f'"><script>{RUN}</script>'
 
@@ -110,8 +110,8 @@ def attempts(given):
                 cell["attachments"] = {"eight.png": {f'image/png"onerror="{RUN}': nasty}}
         cells.append({"cell_type": "raw", "metadata": {}, "source": TEXT})
 
-    third = f"{given.solutions[given.third]}\n{OUTPUTS}"
-    return given.solutions | {given.third: third, "window-reach": TEXT, "*cells*": change}
+    third = f"{assignment.solutions[assignment.third]}\n{OUTPUTS}"
+    return assignment.solutions | {assignment.third: third, "window-reach": TEXT, "*cells*": change}
 
 
 @pytest.fixture(scope="module")

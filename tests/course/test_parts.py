@@ -81,26 +81,26 @@ RUNS = """
 
 def test_a_program_finds_in_a_sandbox_what_it_may_have_and_no_more():
     needs_sandbox()
-    found = asked(RUNS, textwrap.dedent(LOOKS))
-    assert found["keys"] == [-1] * 3
-    assert found["keeps"]
-    assert found["limits"] == [[n, n] for n in (4 * 2**30, 200, 256 * 2**20, 900, 0)]
-    assert found["sizes"] == [256 * 2**20] * 4
-    assert found["writes"] == ["/tmp", "/var/tmp", "/dev/shm", "/home/student"]
-    assert found["folder"]
-    assert set("".join(found["rights"])) == {"0"}
-    assert found["first to go"] == "1000"
-    assert found["processes"]
-    assert found["session"]  # its own: there is no terminal of ours
-    assert found["network"] == ["lo"]
-    assert found["machine"] == "sandbox"
-    assert found["here"] == "/home/student"
+    report = asked(RUNS, textwrap.dedent(LOOKS))
+    assert report["keys"] == [-1] * 3
+    assert report["keeps"]
+    assert report["limits"] == [[n, n] for n in (4 * 2**30, 200, 256 * 2**20, 900, 0)]
+    assert report["sizes"] == [256 * 2**20] * 4
+    assert report["writes"] == ["/tmp", "/var/tmp", "/dev/shm", "/home/student"]
+    assert report["folder"]
+    assert set("".join(report["rights"])) == {"0"}
+    assert report["first to go"] == "1000"
+    assert report["processes"]
+    assert report["session"]  # its own: there is no terminal of ours
+    assert report["network"] == ["lo"]
+    assert report["machine"] == "sandbox"
+    assert report["here"] == "/home/student"
     own = {"HOME", "LANG", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "PATH", "PYTHONPATH", "PWD"}
     own.add("PYTHONSAFEPATH")
-    assert set(found["environment"]) == own
-    assert found["path"]
-    assert found["files"] == [["x"], ["ld.so.cache"], ["student"]]
-    assert found["own"] == "/opt/attnbook/__init__.py"
+    assert set(report["environment"]) == own
+    assert report["path"]
+    assert report["files"] == [["x"], ["ld.so.cache"], ["student"]]
+    assert report["own"] == "/opt/attnbook/__init__.py"
 
 
 def test_why_there_is_no_sandbox_is_said(tmp_path):

@@ -348,31 +348,34 @@ entropy_weights(np.eye(3), 0.5)
 
 
 def stealing(code):
-    def make(given):
+    def make(assignment):
         deed = "import numpy as np\nstolen = ''\ntry:\n" + textwrap.indent(code, "    ")
         take = "except Exception as error:\n    print(repr(error))\nexec(stolen)\n"
-        return {given.first: f"{deed}\n{take}"}
+        return {assignment.first: f"{deed}\n{take}"}
 
     return make
 
 
 def harming(code):
-    def make(given):
-        first = given.solutions[given.first]
-        return given.solutions | {
-            given.first: f"{first}\n\nsaid = []\n{code}\nimport json\nprint(json.dumps(said))\n"
+    def make(assignment):
+        first = assignment.solutions[assignment.first]
+        return assignment.solutions | {
+            assignment.first: f"{first}\n\nsaid = []\n{code}\n"
+            "import json\nprint(json.dumps(said))\n"
         }
 
     return make
 
 
-def shows(given):
-    return given.solutions | {given.second: f"{given.solutions[given.second]}\n{SHOWS}"}
+def shows(assignment):
+    return assignment.solutions | {
+        assignment.second: f"{assignment.solutions[assignment.second]}\n{SHOWS}"
+    }
 
 
-def tells(given):
+def tells(assignment):
     """Be right on examples; called with the class's data, tell them by an error."""
-    first, second = given.solutions[given.first], given.solutions[given.second]
+    first, second = assignment.solutions[assignment.first], assignment.solutions[assignment.second]
     wrap = """
 right, seen, late = {name}, globals().get("seen", []), globals().get("late", [])
 def {name}(*arguments):
@@ -384,25 +387,26 @@ def {name}(*arguments):
 right_{name} = right
 print("SEEN so far", seen)
 """
-    return given.solutions | {
-        given.first: first + wrap.format(name="window_mask", deed="", after=0),
-        given.second: second + wrap.format(name="entropy_weights", deed="late.append(1)", after=50),
-        given.third: f"{given.solutions[given.third]}\nprint('SEEN so far', seen)",
+    return assignment.solutions | {
+        assignment.first: first + wrap.format(name="window_mask", deed="", after=0),
+        assignment.second: second
+        + wrap.format(name="entropy_weights", deed="late.append(1)", after=50),
+        assignment.third: f"{assignment.solutions[assignment.third]}\nprint('SEEN so far', seen)",
     }
 
 
-def of_many_parts(given):
+def of_many_parts(assignment):
     """Send a message of many parts, each as large as it may be, in the third task."""
     parts = "kernel.iopub_thread.socket.send_multipart([b'x' * 8_000_000] * 120)"
     code = f"kernel = get_ipython().kernel\n{parts}\nimport time\ntime.sleep(600)"
-    return given.solutions | {given.third: code}
+    return assignment.solutions | {assignment.third: code}
 
 
-def slow_to_show(given):
+def slow_to_show(assignment):
     """Write what takes long to draw, as long as it may be."""
-    return given.solutions | {
-        given.first: f"{given.solutions[given.first]}\n# {'a.' * 2500}",
-        given.third: f"{given.solutions[given.third]}\n# {'(' * 5000}",
+    return assignment.solutions | {
+        assignment.first: f"{assignment.solutions[assignment.first]}\n# {'a.' * 2500}",
+        assignment.third: f"{assignment.solutions[assignment.third]}\n# {'(' * 5000}",
         attacks.TEXT: "\\\\[" * 2300,
     }
 

@@ -17,7 +17,7 @@ HONEST = ("perfect", "empty")
 TESTS = ("window-mask-right", "entropy-weights-right", "keep-few-numbers", "keep-few-reading")
 
 
-def raises(given):
+def raises(assignment):
     """Raise an error in the first task, and return too little in the second."""
     return {
         "window-mask": "def window_mask(length, window):\n    return [][length]\n",
@@ -25,7 +25,7 @@ def raises(given):
     }
 
 
-def plain_softmax(given):
+def plain_softmax(assignment):
     """Fail a visible check with a mistake that has a name; end the kernel; ask for much memory."""
     return {
         "window-mask": "import os\n\ndef window_mask(length, window):\n    os._exit(3)\n",
@@ -35,13 +35,13 @@ def plain_softmax(given):
     }
 
 
-def waits(given):
+def waits(assignment):
     """Wait in the first task for what never comes."""
     wait = "import signal\n\ndef window_mask(length, window):\n"
     return {"window-mask": f"{wait}    while True:\n        signal.pause()\n"}
 
 
-def ends(given):
+def ends(assignment):
     """Ask the kernel to end in the second task, and end it in the third."""
     return {
         "entropy-weights": "def entropy_weights(scores, wanted):\n    exit()\n",

@@ -10,7 +10,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from course.chapters import ROOT
-from tests.notebooks.riding import section_after
+from tests.notebooks.riding import SVG, as_stored, section_after
 from tools.notebooks import METADATA
 
 TEXT = "# Heads\n\nThere are 3<!-- = len(heads) -->, or {} %<!-- = share -->.\n"
@@ -100,3 +100,21 @@ def test_the_end_of_a_section_is_where_the_next_of_its_level_begins():
     assert section_after("sec-a", cells) == 2
     with pytest.raises(AssertionError, match="sec-b"):
         section_after("sec-b", cells)
+
+
+@pytest.mark.parametrize(
+    ("today", "alike"),
+    [
+        ("M 12.51 7", True),  # what a float32 differs by
+        ("M 12.6 7", False),
+        ("M 12.5 7 L 12.5 7", False),
+        ("M 12.5 7 m1b2", False),
+        ("M 12.5 8", False),
+    ],
+)
+def test_a_drawing_is_another_one_when_that_can_be_seen(today, alike):
+    def of(path):
+        return {"data": {SVG: f'<path style="fill: #1f77b4" d="{path}"/>'}}
+
+    shown = as_stored([of(today)], [of("M 12.5 7")])
+    assert (shown == [of("M 12.5 7")]) == alike

@@ -57,6 +57,7 @@ from attnbook import (
     multi_head_backward,
     online_softmax,
     padding_mask,
+    pairing_gaps,
     plotting,
     rank_correlation,
     relative_rotation,
@@ -243,6 +244,7 @@ def measure() -> float:
     print(influence(lambda tokens: self_attention(tokens, w, w, w).output, x, rng).all())
     print(influence(my_heads, x, rng).tolist())
     because([5.0, 6.0], 1, weights.sum() + 3, line=2.5)
+    print(pairing_gaps(w, 1)["halves"] > 0)
     return statistics.after.std + rank_correlation([1, 2, 3], weights[0, :3])
 
 

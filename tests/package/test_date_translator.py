@@ -74,7 +74,7 @@ def test_it_begins_knowing_nothing_and_looking_anywhere():
 
 def test_runs_are_by_seed_and_their_curves_by_step():
     runs = date_translator.runs()
-    assert len(runs) == 25
+    assert len(runs) == 30
     assert [run.seed for run in runs["whole"]] == [0, 1, 2, 3, 4]
     assert min(run.exact for run in runs["whole"]) >= 0.98
     for name, of_seeds in runs.items():
@@ -97,12 +97,13 @@ def test_what_matters_more_than_the_seed():
     least = min(exact("whole"))
     for name in (
         *("no_source_positions", "no_causal_mask", "no_cross_attention", "no_residuals"),
-        *("no_norms", "descent_1.0", "no_warmup_0.02"),
+        *("descent_1.0", "no_warmup_0.02", "adam_0.0006", "adam_0.06"),
         *("keys_without_gradient", "memory_by_values_only", "softmax_without_dot_product"),
     ):
         assert max(exact(name)) < least, name
     for name in (
         *("no_target_positions", "no_scale", "one_head", "no_feed_forward", "no_warmup"),
+        *("no_norms", "no_residuals_longer"),
         *("repeated_characters_lost", "not_divided"),
     ):
         assert max(exact(name)) > least, name
@@ -117,7 +118,7 @@ def test_a_leak_looks_like_success():
 
 def test_what_is_stored_is_small_and_is_what_the_card_describes():
     card = (DATA / "translator.README.md").read_text(encoding="utf-8")
-    sizes = {"translator.npz": 60_000, "translator.json": 100_000, "unseen_dates.txt": 5500}
+    sizes = {"translator.npz": 60_000, "translator.json": 110_000, "unseen_dates.txt": 5500}
     for name, most in sizes.items():
         content = (DATA / name).read_bytes()
         assert len(content) <= most

@@ -750,6 +750,12 @@ def test_sinusoidal_is_a_scheme_of_two_numbers():
     assert (placed.scale, placed.turn, placed.bias) == (math.sqrt(D_MODEL), None, None)
 
 
+@pytest.mark.parametrize("scheme", [Rotary(), Sinusoidal(), Alibi()], ids=repr)
+def test_a_scheme_stays_as_it_is(scheme):
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        scheme.base = 3.0
+
+
 @pytest.mark.parametrize(
     ("positions", "message"),
     [

@@ -16,6 +16,7 @@ from attnbook import (
     effective_keys,
     entropy,
     influence,
+    pairing_gaps,
     rank_correlation,
     score_statistics,
     softmax,
@@ -374,3 +375,66 @@ def test_because_wants_a_share_and_a_margin_that_make_sense(margin, in_cases):
     message = re.escape(f"got {margin} and {in_cases}")
     with pytest.raises(ValueError, match=f"^margin must not be negative .*{message}$"):
         because(WITH, WITHOUT, CONTROL, line=3, margin=margin, in_cases=in_cases)
+
+
+# --- pairing_gaps -------------------------------------------------------------------
+
+
+def test_pairing_gaps_by_hand():
+    # Two heads of four columns with norms 1 2 5 4 and 3 3 6 12.
+    norms = np.array([1, 2, 5, 4, 3, 3, 6, 12])
+    gaps = pairing_gaps(norms * [[0.6], [-0.8]], 2)
+    assert gaps["interleaved"] == pytest.approx(math.log(2 * 5 / 4 * 1 * 2) / 4)
+    assert gaps["halves"] == pytest.approx(math.log(5 * 2 * 2 * 4) / 4)
+
+
+def test_pairing_gaps_follow_the_columns_from_one_pairing_to_the_other(rng):
+    head_dim = 6
+    w = rng.standard_normal((7, 3 * head_dim))
+    to_halves = np.r_[0:head_dim:2, 1:head_dim:2]
+    moved = w.reshape(7, 3, head_dim)[..., to_halves].reshape(w.shape)
+    assert pairing_gaps(moved, 3)["halves"] == pytest.approx(pairing_gaps(w, 3)["interleaved"])
+    assert pairing_gaps(w, 3)["halves"] != pytest.approx(pairing_gaps(w, 3)["interleaved"])
+
+
+def test_pairing_gaps_do_not_depend_on_the_scale(rng):
+    w = rng.standard_normal((5, 8)).astype(np.float32)
+    assert pairing_gaps(100 * w, 2) == pytest.approx(pairing_gaps(w, 2), rel=1e-5)
+    assert all(isinstance(gap, float) for gap in pairing_gaps(w, 2).values())
+
+
+@pytest.mark.parametrize(
+    ("shape", "num_heads"), [((5, 6), 2), ((5, 7), 1), ((5,), 1), ((2, 5, 8), 2), ((5, 0), 1)]
+)
+def test_pairing_gaps_wants_heads_of_even_size(shape, num_heads):
+    message = f"w must have the shape .* got {re.escape(str(shape))} and {num_heads} heads"
+    with pytest.raises(ValueError, match=message):
+        pairing_gaps(np.ones(shape), num_heads)
+
+
+def test_pairing_gaps_wants_columns_with_a_norm():
+    with pytest.raises(ValueError, match=r"^w must have no column that is all zero, got 2$"):
+        pairing_gaps([[1.0, 0, 0, 2]], 1)
+    with pytest.raises(ValueError, match=r"^num_heads must be at least 1, got 0$"):
+        pairing_gaps(np.ones((3, 4)), 0)
+
+
+# --- Numbers that are not real --------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda wrong: score_statistics(wrong, np.ones((3, 1))), "query"),
+        (lambda wrong: score_statistics(np.ones((3, 1)), wrong), "key"),
+        (entropy, "weights"),
+        (effective_keys, "weights"),
+        (lambda wrong: pairing_gaps(wrong, 1), "w"),
+        (lambda wrong: because(wrong, WITHOUT, CONTROL, line=3), "with_cause"),
+        (lambda wrong: because(WITH, wrong, CONTROL, line=3), "without"),
+        (lambda wrong: because(WITH, WITHOUT, wrong, line=3), "control"),
+    ],
+)
+def test_what_holds_no_real_numbers_is_named(call, name):
+    with pytest.raises(TypeError, match=f"^{name} must hold real numbers, got dtype complex128$"):
+        call(np.ones((2, 1)) * 1j)

@@ -861,6 +861,18 @@ def test_every_attention_of_the_package_is_tested_here():
     assert len(CALLS) == len(attentions) - 1
 
 
+@pytest.mark.parametrize("parameters", [{}, {"w_query": np.eye(2), "w_key": np.eye(2)}])
+@pytest.mark.parametrize("name", ["query", "key", "value"])
+def test_an_attention_names_the_input_that_is_not_real(parameters, name):
+    inputs = dict.fromkeys(("query", "key", "value"), np.eye(2)) | parameters
+    attention = scaled_dot_product_attention
+    if parameters:
+        attention, inputs["w_score"] = additive_attention, np.ones(2)
+    inputs[name] = inputs[name] * 1j
+    with pytest.raises(TypeError, match=rf"^{name} must hold real numbers"):
+        attention(**inputs)
+
+
 @pytest.mark.parametrize("name", ["w_query", "w_key", "w_score"])
 def test_additive_attention_names_the_parameter_that_is_not_real(name):
     parameters = {"w_query": np.eye(2), "w_key": np.eye(2), "w_score": np.ones(2)}

@@ -101,7 +101,19 @@ def test_shapes_that_do_not_fit_are_named(name, shape, message):
         cross_attention(**{key: normal(*size) for key, size in {**shapes, name: shape}.items()})
 
 
+@pytest.mark.parametrize("name", ["x", "memory", "w_q", "w_k", "w_v"])
+def test_what_holds_no_real_numbers_is_named(name):
+    shapes = {"x": (LEN_Q, D_Q), "memory": (LEN_K, D_K)}
+    shapes |= {"w_q": (D_Q, 2), "w_k": (D_K, 2), "w_v": (D_K, D_V)}
+    arrays = {key: normal(*shape) for key, shape in shapes.items()}
+    arrays[name] = arrays[name] * 1j
+    with pytest.raises(TypeError, match=f"^{name} must hold real numbers, got dtype complex128$"):
+        cross_attention(**arrays)
+
+
 def test_self_attention_names_its_own_argument():
+    with pytest.raises(TypeError, match=r"^x must hold real numbers"):
+        self_attention(normal(LEN_K, D_Q) * 1j, *[normal(D_Q, 2)] * 3)
     with pytest.raises(ValueError, match=r"^w_k must .* 11 features of x"):
         self_attention(normal(LEN_K, D_Q), normal(D_Q, 2), normal(D_K, 2), normal(D_Q, 2))
 

@@ -365,6 +365,8 @@ WRONG_BLOCKS = {
         *({"value": normal(2, LEN_K, D_V)}, ValueError),
         r"leading axes of .* got \(6,\), \(3,\) and \(2,\)",
     ),
+    "no query": ({"query": normal(6, LEN_Q, D_K) * 1j}, TypeError, "query must hold real numbers"),
+    "no key": ({"key": normal(3, LEN_K, D_K) * 1j}, TypeError, "key must hold real numbers"),
     "not numbers": ({"value": [["a"]]}, TypeError, "value must hold real numbers"),
 }
 

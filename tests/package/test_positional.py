@@ -263,7 +263,8 @@ def test_the_layout_in_memory_does_not_matter(pairing):
     expected = apply_rotary(x, pairing=pairing)
     reverse = x[..., ::-1].copy()[..., ::-1]
     spread = np.repeat(x, 3, axis=-1)[..., ::3]
-    for same in (np.asfortranarray(x), x.swapaxes(1, 2).copy().swapaxes(1, 2), reverse, spread):
+    swapped = [x.swapaxes(axis, 2).copy().swapaxes(axis, 2) for axis in (1, 3)]
+    for same in (np.asfortranarray(x), *swapped, reverse, spread):
         before = same.copy()
         np.testing.assert_array_equal(apply_rotary(same, pairing=pairing), expected)
         np.testing.assert_array_equal(same, before)

@@ -22,6 +22,11 @@ withData("heads", (sentences) => live("heads", ({ stage, words, set }) => {
   grid.append(title, ...cells);
   stage.append(picture, line, grid);
   let shown, spans = [], places;
+  // A sentence has as many words as it has; told at once, so that a word is set after it.
+  const control = (name) => stage.closest("[data-live]").querySelector(`[name=${name}]`);
+  const bound = () => { control("word").max = sentences[control("sentence").value].tokens.length - 1; };
+  control("sentence").addEventListener("input", bound);
+  bound();
 
   function write(number) {
     shown = number;
@@ -58,6 +63,7 @@ withData("heads", (sentences) => live("heads", ({ stage, words, set }) => {
 
   return ({ sentence, word: asked, layer, head, measure }) => {
     if (sentence !== shown) {
+      bound();
       const it = shown === undefined ? -1 : sentences[sentence].tokens.indexOf("it");
       write(sentence);
       if (it >= 0 && it !== asked) set({ word: it });  // of another sentence one asks the same
@@ -89,9 +95,10 @@ withData("heads", (sentences) => live("heads", ({ stage, words, set }) => {
       layer, head, token: tokens[word], first: tokens[first], second: tokens[second],
       share: shares[first], rest: shares[second],
     };
-    if (measure === "norm") return [known ? "norm" : "unknown", fields];
-    if (tokens[first].startsWith("[")) return [shares[first] > 50 ? "mark" : "divided", fields];
-    return [{ [word - 1]: "before", [word]: "itself", [word + 1]: "after" }[first] ?? "word", fields];
+    const spoken = { word: tokens[word] };
+    if (measure === "norm") return [known ? "norm" : "unknown", fields, spoken];
+    if (tokens[first].startsWith("[")) return [shares[first] > 50 ? "mark" : "divided", fields, spoken];
+    return [{ [word - 1]: "before", [word]: "itself", [word + 1]: "after" }[first] ?? "word", fields, spoken];
   };
 
   function made(tag, name) {

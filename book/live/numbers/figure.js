@@ -1,4 +1,4 @@
-// Four tokens of six numbers are split into three heads and merged; five tests look for mistakes.
+// Four tokens of six numbers are split into three heads and merged; six tests look for mistakes.
 "use strict";
 
 live("numbers", ({ stage, words, set }) => {
@@ -6,14 +6,16 @@ live("numbers", ({ stage, words, set }) => {
   const all = Array.from({ length: count }, (_, i) => i);
   const head = (n) => Math.floor(n % columns / size), token = (n) => Math.floor(n / columns);
   // What stands at each place of (heads, tokens, size), read row by row, as a place in (tokens, columns).
-  const right = all.map((at) => {
+  const places = (column) => all.map((at) => {
     const [g, t, i] = [Math.floor(at / (tokens * size)), Math.floor(at / size) % tokens, at % size];
-    return t * columns + g * size + i;
+    return t * columns + column(g, i);
   });
-  const split = (x, how) => (how === "right" ? right.map((from) => x[from]) : [...x]);
+  const right = places((g, i) => g * size + i);
+  const ways = { right, wrong: all, turns: places((g, i) => i * heads + g) };
+  const split = (x, how) => ways[how].map((from) => x[from]);
   const merge = (x, how) => {
     const merged = [...x];
-    if (how === "right") right.forEach((to, from) => { merged[to] = x[from]; });
+    ways[how].forEach((to, from) => { merged[to] = x[from]; });
     return merged;
   };
   // Stand-ins for attention, in each head apart: a running sum is causal, a sum over all is not.
@@ -37,6 +39,7 @@ live("numbers", ({ stage, words, set }) => {
     const through = (mix) => (x) => merge(mix(split(x, way.split)), way.merge);
     const gs = [0, 1, 2], ts = [0, 1, 2, 3];
     return {
+      exact: all.every((at) => split(all, way.split)[at] === right[at] && merge(right, way.merge)[at] === at),
       slice: gs.every((g) => ts.every((t) => {
         const out = moved(some((n) => head(n) === g && token(n) === t), through(running));
         return all.every((n) => out[n] === (head(n) === g && token(n) >= t));
@@ -61,7 +64,7 @@ live("numbers", ({ stage, words, set }) => {
   let cells, lamps, shown, passes, tested;
   function lay() {
     const tall = narrow.matches, [w, h] = [26, 26];
-    const picture = drawn("svg", { viewBox: tall ? "0 0 300 456" : "0 0 560 190", role: "img", "aria-label": words.label });
+    const picture = drawn("svg", { viewBox: tall ? "0 0 300 456" : "0 0 560 196", role: "img", "aria-label": words.label });
     const corner = (place) => (tall ? { x: [72, 40, 72][place], y: [22, 152, 282][place] }
       : { x: [0, 182, 404][place], y: 30 });
     cells = [0, 1, 2].map((place) => all.map((at) => {
@@ -80,9 +83,9 @@ live("numbers", ({ stage, words, set }) => {
       const { x, y } = corner(place), across = place === 1 ? 96 : 78;
       picture.append(drawn("text", { x: x + across, y: y - 13 }, words[name]), ...cells[place]);
     });
-    lamps = ["slice", "own", "reaches", "trip", "leak"].map((name, i) => drawn("text", {
-      class: "lamp", "data-test": name, x: tall ? [10, 160][i % 2] : [0, 124, 232, 350, 462][i],
-      y: tall ? 400 + 22 * Math.floor(i / 2) : 166,
+    lamps = ["exact", "slice", "own", "reaches", "trip", "leak"].map((name, i) => drawn("text", {
+      class: "lamp", "data-test": name, x: tall ? [10, 160][i % 2] : [0, 190, 380][i % 3],
+      y: tall ? 400 + 22 * Math.floor(i / 2) : 162 + 22 * Math.floor(i / 3),
     }));
     for (const lamp of lamps) lamp.addEventListener("click", () => set({ explain: lamp.dataset.test }));
     picture.append(...lamps);
@@ -119,8 +122,9 @@ live("numbers", ({ stage, words, set }) => {
       n, token: token(n), head: head(n), found: Math.floor(at / (tokens * size)),
       row: Math.floor(at / size) % tokens, place: out.indexOf(n), caught,
     };
-    const wrong = [state.split, state.merge].map((how) => how === "wrong");
-    return [wrong[0] ? (wrong[1] ? "both" : "split") : wrong[1] ? "merge" : "right", fields];
+    const wrong = [state.split, state.merge].map((how) => how !== "right");
+    if (wrong[0] && wrong[1]) return [fields.place === n ? "both" : "astray", fields];
+    return [wrong[0] ? "split" : wrong[1] ? "merge" : "right", fields];
   }
   return draw;
 });

@@ -14,14 +14,13 @@ from playwright.sync_api import TimeoutError
 
 from attnbook.pretrained.smollm2 import MISSING
 from course.chapters import ROOT, chapters
-from tests.browser.waiting import wait_for
+from tests.browser.waiting import STARTED, wait_for
 
 NOTEBOOKS = [path for chapter in chapters() for path in chapter.notebooks]
 
 SITE = ROOT / "_build/lite-test"
 SETTINGS = {"exposeAppInBrowser": True, "disabledExtensions": ["jupyterlab-myst"]}
 
-STARTED = "() => window.jupyterapp?.commands.hasCommand('docmanager:open')"
 OPEN = """async (path) => {
   await jupyterapp.restored;
   await jupyterapp.commands.execute('docmanager:open', {path, factory: 'Notebook'});

@@ -3,7 +3,7 @@
 import numpy as np
 
 from attnbook.pretrained import minilm
-from tests.browser.live.figures import tried
+from tests.browser.live.figures import said, tried
 
 
 def test_its_numbers_are_attnbooks(open_figure):
@@ -42,3 +42,14 @@ def test_its_numbers_are_attnbooks(open_figure):
         np.testing.assert_allclose(shown["arcs"], others[others >= 2] / 9, atol=1e-6)
         most = np.rint(100 * weights[:, :, word].max(axis=-1)).ravel()
         assert shown["grid"] == most.tolist()
+
+
+def test_the_slider_of_words_ends_with_the_sentence_and_says_the_word(open_figure):
+    _, figure = open_figure("heads", page_of="book/01-why-attention.html")
+    for number, sentence in enumerate(minilm.sentences()):
+        figure.locator("[name=sentence]").select_option(str(number))
+        slider = figure.locator("[name=word]")
+        slider.press("End")
+        assert said(figure)
+        assert slider.get_attribute("aria-valuetext") == minilm.tokens(sentence)[-1]
+        assert int(slider.input_value()) == len(minilm.tokens(sentence)) - 1

@@ -6,7 +6,7 @@ from attnbook import merge_heads, split_heads
 from tests.browser.live.figures import tried
 
 
-def five_tests(split, merge):
+def six_tests(split, merge):
     """Return which properties of a right split and merge hold, for 4 tokens of 3 heads of 2."""
     x = np.arange(24.0).reshape(4, 6)
     own = np.arange(6) // 2 == np.arange(3)[:, None]  # (heads, columns)
@@ -24,7 +24,9 @@ def five_tests(split, merge):
         return np.arange(4)[:, None] >= t
 
     tokens, heads = np.eye(4)[..., None], range(3)  # of tokens: (which, token, 1)
+    slices = np.stack([x[:, columns] for columns in own])
     return {
+        "exact": np.array_equal(split(x), slices) and np.array_equal(merge(slices), x),
         "slice": all(
             np.array_equal(moves(tokens[t] * own[g], running), later(t) & own[g])
             for t in range(4)
@@ -40,8 +42,16 @@ def five_tests(split, merge):
 def test_its_numbers_are_attnbooks(open_figure):
     page, _ = open_figure("numbers")
     ways = {
-        "split": {"right": lambda x: split_heads(x, 3), "wrong": lambda x: x.reshape(3, 4, 2)},
-        "merge": {"right": merge_heads, "wrong": lambda heads: heads.reshape(4, 6)},
+        "split": {
+            "right": lambda x: split_heads(x, 3),
+            "wrong": lambda x: x.reshape(3, 4, 2),
+            "turns": lambda x: x.reshape(4, 2, 3).transpose(2, 0, 1),
+        },
+        "merge": {
+            "right": merge_heads,
+            "wrong": lambda heads: heads.reshape(4, 6),
+            "turns": lambda heads: heads.transpose(1, 2, 0).reshape(4, 6),
+        },
     }
     settings = [
         {"number": number, "split": split, "merge": merge}
@@ -60,4 +70,4 @@ def test_its_numbers_are_attnbooks(open_figure):
         cells = np.concatenate([x.ravel(), split(x).ravel(), merge(split(x)).ravel()])
         assert shown["cells"] == cells.tolist()
         assert shown["followed"] == np.flatnonzero(cells == setting["number"]).tolist()
-        assert shown["lamps"] == five_tests(split, merge)
+        assert shown["lamps"] == six_tests(split, merge)

@@ -31,13 +31,12 @@ from course.passages import Section, read
 from course.truths import pictures, printed, snippets
 from tests.book.number_faults import Result, in_notebook, result, tied
 from tests.book.numbers_read import ties
+from tests.drawn import drawn_alike
 from tools import PATIENCE
 from tools.notebooks import by_files
 
 WRITTEN_FOR = {"nbval": "0.11.0"}  # what it reaches into
 SVG = "image/svg+xml"
-PLACE = re.compile(r"-?\d+(?:\.\d+)?")
-NOT_SEEN = 0.02  # points; a model's float32 differs by less in another BLAS kernel
 READERS = ROOT / ".venv-lab/bin/python"  # the Python of Binder and of a class's hub
 
 
@@ -100,14 +99,6 @@ class Kernel(RunningKernel):
             reply = self.kc.get_shell_msg(timeout=PATIENCE)
         given = reply["content"]["user_expressions"]
         return [_result(given[str(number)]) for number in range(len(expressions))]
-
-
-def drawn_alike(one: str, other: str) -> bool:
-    """Tell whether two drawings differ by nothing that can be seen."""
-    if PLACE.sub("", one) != PLACE.sub("", other):
-        return False
-    places = zip(PLACE.findall(one), PLACE.findall(other), strict=True)
-    return all(abs(float(a) - float(b)) <= NOT_SEEN for a, b in places)
 
 
 def as_stored(shown: list[Any], stored: list[Any]) -> list[Any]:

@@ -162,14 +162,15 @@ class Door:
     def collect(self, source: Path) -> list[Row]:
         """Collect from a download or a folder; say what became of each file."""
         rows, by_student = [], defaultdict(list)
-        for found in self._uploads(source):
-            if problem := found.problem or self._of_nobody(found.student):
-                rows.append(Row(plain(found.student), "REFUSED", plain(problem), plain(found.file)))
+        for upload in self._uploads(source):
+            student, file = plain(upload.student), plain(upload.file)
+            if problem := upload.problem or self._of_nobody(upload.student):
+                rows.append(Row(student, "REFUSED", plain(problem), file))
             else:
-                by_student[found.student].append(found)
-        for student, found in by_student.items():
-            *older, newest = sorted(found, key=lambda each: (each.order, -len(each.file)))
-            rows += [Row(student, "left out", "one is newer", plain(each.file)) for each in older]
+                by_student[upload.student].append(upload)
+        for student, uploads in by_student.items():
+            *older, newest = sorted(uploads, key=lambda upload: (upload.order, -len(upload.file)))
+            rows += [Row(student, "left out", "one is newer", plain(old.file)) for old in older]
             rows.append(Row(student, *self._put(newest), plain(newest.file)))
         return sorted(rows)
 
@@ -186,9 +187,9 @@ class Door:
                 return
             with tempfile.TemporaryFile() as packed:
                 with zipfile.ZipFile(packed, "w") as archive:
-                    found = [*self._packed(opened, archive)]
-                yield from (each for each in found if each.problem)
-                yield from self._read(packed, [each for each in found if not each.problem])
+                    uploads = [*self._packed(opened, archive)]
+                yield from (upload for upload in uploads if upload.problem)
+                yield from self._read(packed, [upload for upload in uploads if not upload.problem])
         finally:
             os.close(opened)
 
@@ -200,21 +201,21 @@ class Door:
             if name.startswith(".") or (shared and shared[2] != self.assignment):
                 continue
             for parts in self._within(top, name):
-                found = whose(parts, self.assignment)
-                owners = {found.student} if shared else own
+                upload = whose(parts, self.assignment)
+                owners = {upload.student} if shared else own
                 try:
                     content = _content(top, parts, owners, LARGEST)
-                    if found.problem or tried[found.student] >= TRIES:
-                        raise ValueError(found.problem or f"more than {TRIES} are newer")
+                    if upload.problem or tried[upload.student] >= TRIES:
+                        raise ValueError(upload.problem or f"more than {TRIES} are newer")
                     archive.writestr("/".join(map(ascii, parts)), content)
-                    tried[found.student] += 1
+                    tried[upload.student] += 1
                     if shared:
                         with contextlib.suppress(ValueError):
                             secret = _content(top, (name, SECRET), owners, 128).decode()
-                            found = found._replace(secret=re.sub("[^0-9a-f]", "", secret))
+                            upload = upload._replace(secret=re.sub("[^0-9a-f]", "", secret))
                 except ValueError as error:
-                    found = found._replace(problem=str(error))
-                yield found
+                    upload = upload._replace(problem=str(error))
+                yield upload
 
     def _within(self, top, name):
         """Return the paths of what may be submissions in what has a name in a folder."""

@@ -61,26 +61,27 @@ class Number:
     unsigned: bool = False
     small: bool = False  # a digit or a word, of which many stand in any code
 
-    def equals(self, found: float, exactly: bool = False) -> bool:
+    def equals(self, measured: float, exactly: bool = False) -> bool:
         """Tell whether this is what was found, rounded as it is written."""
         if self.value is None:
             return False
-        found, step = abs(found) if self.unsigned else found, 0 if exactly else 0.5 * self.unit
-        return abs(found - self.value) <= step * (1 + 1e-9) + 1e-9 * abs(self.value)
+        measured = abs(measured) if self.unsigned else measured
+        step = 0 if exactly else 0.5 * self.unit
+        return abs(measured - self.value) <= step * (1 + 1e-9) + 1e-9 * abs(self.value)
 
 
 def numbers(passage: Passage) -> Iterator[Number]:
     """Yield each number in words, digits and formulas with the comments behind it."""
-    found = [*NUMBER.finditer(passage.text)]
-    for i, match in enumerate(found):
+    matches = [*NUMBER.finditer(passage.text)]
+    for i, match in enumerate(matches):
         if (number := read(passage, match)) is None:
             continue
         number.ties = [passage.inserted[mark] for mark in match["ties"]]
-        if not number.ties and i + 1 < len(found):  # a reason covers both ends of a range
-            between = passage.text[match.end() : found[i + 1].start("digits")]
+        if not number.ties and i + 1 < len(matches):  # a reason covers both ends of a range
+            between = passage.text[match.end() : matches[i + 1].start("digits")]
             if between in ("–", "-"):
-                behind = [passage.inserted[mark] for mark in found[i + 1]["ties"]]
-                number.ties = [each for each in behind if each in REASONS]
+                behind = [passage.inserted[mark] for mark in matches[i + 1]["ties"]]
+                number.ties = [comment for comment in behind if comment in REASONS]
         yield number
     for match in TIED_FORMULA.finditer(passage.text):
         yield from read_formula(passage, match)
@@ -106,7 +107,7 @@ def read(passage: Passage, match: re.Match[str]) -> Number | None:
     else:
         words = match["words"].lower()
         value, unit, small = float(SCALES.get(words, 0)), 1.0, True
-        value = value or float(sum(VALUES[each] for each in words.split("-")))
+        value = value or float(sum(VALUES[word] for word in words.split("-")))
     if match["scale"] and value is not None:
         scale = SCALES[match["scale"].lower()]
         value, unit = value * scale, unit * (scale if scale > 100 else 1)
@@ -122,34 +123,39 @@ def read(passage: Passage, match: re.Match[str]) -> Number | None:
 def read_formula(passage: Passage, match: re.Match[str]) -> Iterator[Number]:
     """Yield the numbers of a formula; the comments behind it tie the last ones."""
     formula, around = passage.inserted[match["formula"]], passage.shown(*match.span())
-    ties, found = [passage.inserted[mark] for mark in match["ties"]], []
-    for each in IN_FORMULA.finditer(formula):
-        digits, power = each["digits"].replace("{,}", ""), each["one"] or each["power"]
+    ties, formula_numbers = [passage.inserted[mark] for mark in match["ties"]], []
+    for digit_match in IN_FORMULA.finditer(formula):
+        digits = digit_match["digits"].replace("{,}", "")
+        power = digit_match["one"] or digit_match["power"]
         if float(digits) < 10 and "." not in digits and (not power or abs(int(power)) < 10):
             continue
         value, unit = float(digits), 10.0 ** -len(digits.partition(".")[2])
         if power:
             value, unit = value ** int(power), min(1.0, value ** int(power))
-        found.append(Number(each[0], value, unit, around, [], unsigned=True))
+        formula_numbers.append(Number(digit_match[0], value, unit, around, [], unsigned=True))
     tied = [tie for tie in ties if tie.startswith("=")]
-    for i, number in enumerate(reversed(found), 1):
+    for i, number in enumerate(reversed(formula_numbers), 1):
         number.ties = [tied[-i]] if i <= len(tied) else ties
-    yield from found
+    yield from formula_numbers
 
 
 def loose(passage: Passage) -> list[str]:
     """Return the comments that would tie a number, and stand behind none."""
     places = [*NUMBER.finditer(passage.text), *TIED_FORMULA.finditer(passage.text)]
     used = "".join(match["ties"] for match in places)
-    comments = {mark: each for mark, each in passage.inserted.items() if mark < chr(FORMULA)}
-    ties = {mark: each for mark, each in comments.items() if each in REASONS or each[:1] == "="}
-    return [each for mark, each in ties.items() if mark not in used]
+    comments = {mark: comment for mark, comment in passage.inserted.items() if mark < chr(FORMULA)}
+    ties = {
+        mark: comment
+        for mark, comment in comments.items()
+        if comment in REASONS or comment[:1] == "="
+    }
+    return [comment for mark, comment in ties.items() if mark not in used]
 
 
 def ties(section: Section) -> list[str]:
     """Return the expressions that its numbers are tied to."""
-    found = [tie for each in section.passages for n in numbers(each) for tie in n.ties]
-    return list(dict.fromkeys(tie[1:].strip() for tie in found if tie.startswith("=")))
+    every_tie = [tie for passage in section.passages for n in numbers(passage) for tie in n.ties]
+    return list(dict.fromkeys(tie[1:].strip() for tie in every_tie if tie.startswith("=")))
 
 
 @cache

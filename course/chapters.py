@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -51,6 +51,11 @@ class Chapter:
         """Its text, and the pages beside the chapters that take it further, if it has any."""
         appendices = self.about.get("appendices", [])
         return [self.notebook, *(self.root / f"book/{name}.ipynb" for name in appendices)]
+
+    @property
+    def pages(self) -> list[Path]:
+        """The same, as a page to look things up in has them."""
+        return self.notebooks
 
     @property
     def room(self) -> Path:
@@ -155,6 +160,31 @@ def chapters_and_drafts(root: Path = ROOT) -> list[Chapter]:
     (files,) = [part["chapters"] for part in toc["parts"] if part.get("numbered")]
     names = [entry["file"].removeprefix("book/") for entry in files]
     return [Chapter(number, name, root) for number, name in enumerate(names, 1)]
+
+
+class LookUp(NamedTuple):
+    """A page beside the chapters that is text and no notebook, such as the glossary."""
+
+    name: str
+    root: Path
+
+    @property
+    def pages(self) -> list[Path]:
+        """Its text."""
+        return [self.root / f"book/{self.name}.md"]
+
+
+def look_ups(root: Path = ROOT) -> list[LookUp]:
+    """Return the pages that `_toc.yml` lists and that are text: the first page, and unnumbered."""
+    toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
+    listed = [part for part in toc["parts"] if not part.get("numbered")]
+    files = [toc["root"]] if "root" in toc else []
+    while listed:
+        entry = listed.pop(0)
+        files += [entry["file"]] if "file" in entry else []
+        listed = [*entry.get("chapters", []), *entry.get("sections", []), *listed]
+    made = [LookUp(file.removeprefix("book/"), root) for file in files]
+    return [page for page in made if page.pages[0].is_file()]
 
 
 def by_name(name: str) -> Chapter:

@@ -2,7 +2,8 @@
 
 A tie, ``<!-- why: intervention, old-inputs-fade -->``, says of what kind a claim is and where its
 support stands; `REQUIRED` is what its kind asks of the cell that it names. In a quiz the tie is a
-comment of its own below what it is about, in a live figure's file it is a key of ``[why]``.
+comment of its own below what it is about, in a live figure's file it is a key of ``[why]``. A page
+to look things up in has no cells: there a tie may name a test, ``test_masks::test_of_a_mask``.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from course import quiz
-from course.chapters import ROOT, Chapter, cells, chapters_and_drafts
+from course.chapters import ROOT, Chapter, LookUp, cells, chapters_and_drafts, look_ups
 from course.checks import called, checks
 from course.passages import COMMENT, FORMULA, Passage, read
 
@@ -74,7 +75,7 @@ def comments(passage: Passage) -> list[str]:
     return [passage.inserted[mark] for mark in marks]
 
 
-def ties(chapter: Chapter) -> list[Tie]:
+def ties(chapter: Chapter | LookUp) -> list[Tie]:
     """Return the ties of a chapter's pages, its quiz and the live figures on them."""
     return [
         Tie(kind, where, page, place)
@@ -83,9 +84,9 @@ def ties(chapter: Chapter) -> list[Tie]:
     ]
 
 
-def tied(chapter: Chapter) -> Iterator[tuple[str, str, str]]:
+def tied(chapter: Chapter | LookUp) -> Iterator[tuple[str, str, str]]:
     """Yield page, place and text of all that is, or looks like, a tie."""
-    for path in chapter.notebooks:
+    for path in chapter.pages:
         for section in sections(path):
             for passage in section.passages:
                 for comment in comments(passage):
@@ -94,7 +95,7 @@ def tied(chapter: Chapter) -> Iterator[tuple[str, str, str]]:
         for figure in live(path):
             for name, tie in figure.get("why", {}).items():
                 yield path.stem, f"live figure {figure['name']}, {name}", f"why: {tie}"
-    for name, question in quiz.read(chapter).questions.items():
+    for name, question in questions(chapter).items():
         for tie in filter(None, [question.why, *(choice.why for choice in question.choices)]):
             yield chapter.name, f"quiz, {name}", f"why: {tie}"
 
@@ -102,19 +103,27 @@ def tied(chapter: Chapter) -> Iterator[tuple[str, str, str]]:
 sections = cache(read)
 
 
+def questions(chapter: Chapter | LookUp) -> dict[str, quiz.Question]:
+    """Return the questions of a chapter; a page to look things up in has none."""
+    return quiz.read(chapter).questions if isinstance(chapter, Chapter) else {}
+
+
 def live(path: Path) -> list[dict[str, Any]]:
     """Return what the files of the live figures in a notebook say."""
+    if path.suffix == ".md":
+        return []
     tags = [tag for cell in cells(path, "code") for tag in cell["metadata"].get("tags", [])]
     names = dict.fromkeys(tag[5:] for tag in tags if tag.startswith("live-"))
     texts = {name: (ROOT / f"book/live/{name}/figure.toml").read_text("utf-8") for name in names}
     return [{**tomllib.loads(text), "name": name} for name, text in texts.items()]
 
 
-def evidence(chapter: Chapter) -> list[Evidence]:
+def evidence(chapter: Chapter | LookUp) -> list[Evidence]:
     """Return the cells of a chapter's notebooks that say for what claim they are."""
     return [
         Evidence(path.stem, cell["metadata"], cell["source"])
-        for path in chapter.notebooks
+        for path in chapter.pages
+        if path.suffix == ".ipynb"
         for cell in cells(path, "code")
         if not {*KEYS}.isdisjoint(cell["metadata"])
     ]
@@ -142,10 +151,22 @@ def sources() -> frozenset[str]:
     return frozenset(re.findall(r"^@\w+\{([^,]+),", bibliography, re.M))
 
 
-def faults(chapter: Chapter) -> Iterator[str]:
+@cache
+def tests() -> frozenset[str]:
+    """Return the tests of the book and its rooms, as ``file::test``."""
+    return frozenset(
+        f"{path.stem}::{name}"
+        for path in (ROOT / "tests").rglob("test_*.py")
+        for name in re.findall(r"^def (test_\w+)\(", path.read_text(encoding="utf-8"), re.M)
+    )
+
+
+def faults(chapter: Chapter | LookUp) -> Iterator[str]:
     """Yield what is wrong with the ties and the labelled cells of a chapter, and what to do."""
-    every = chapters_and_drafts(chapter.root)
+    every = [*chapters_and_drafts(chapter.root), *look_ups(chapter.root)]
     names = {each.name for other in every for each in evidence(other)}
+    if isinstance(chapter, LookUp):
+        names |= {f"{chapter.name}#{test}" for test in tests()}
     for page, place, comment in tied(chapter):
         claims = parse(comment)
         if not claims:

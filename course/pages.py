@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from course import quiz
-from course.chapters import MEASURED, ROOT, Chapter, by_name, cells, chapters
+from course.chapters import MEASURED, ROOT, Chapter, by_name, cells, chapters, look_ups
 from course.claims import REQUIRED, anchor, evidence, full, ties
 from course.kill_table import kill_table
 from course.words import counted, say
@@ -206,6 +206,11 @@ def every_because() -> Iterator[str]:
             ]
             claim, *settings = told
             yield f"| [{claim}]({link}) *{kinds[cell.name]}* | {' | '.join(settings)} |"
+    yield "\n## " + say("claims_looked_up")
+    for page in look_ups():
+        if found := ties(page):
+            count = [str([tie.kind for tie in found].count(kind)) for kind in REQUIRED]
+            yield f"| [](/book/{page.name}.md) | {' | '.join(count)} |"
 
 
 PARTS: dict[str, Callable[..., Iterator[str]]] = {

@@ -70,8 +70,11 @@ class Section:
 
 
 def read(path: Path) -> list[Section]:
-    """Return the sections of a notebook."""
+    """Return the sections of a notebook, or of a page that is text alone."""
     found = [Section("(before the first heading)")]
+    if path.suffix == ".md":
+        read_blocks(path.read_text(encoding="utf-8"), "text", found)
+        return found
     for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
         source, about = "".join(cell["source"]), cell["metadata"]
         if cell["cell_type"] == "code":

@@ -1,7 +1,8 @@
-"""Find the sentences of a chapter that give a reason or a rule, and are tied to nothing.
+"""Find the sentences of a page that give a reason or a rule, and are tied to nothing.
 
-Unlike all else here it reads English: `claim_words` in course/words.toml are what it looks for, and
-a language without them has no such check. It finds what was forgotten, not what is wrong.
+It goes through chapters and the pages to look things up in. Unlike all else here it reads English:
+`claim_words` in course/words.toml are what it looks for, and a language without them has no such
+check. It finds what was forgotten, not what is wrong.
 """
 
 from __future__ import annotations
@@ -10,9 +11,8 @@ import re
 import sys
 from collections.abc import Iterator
 
-from course import quiz
-from course.chapters import Chapter, by_name, chapters
-from course.claims import comments, faults, live, parse, sections
+from course.chapters import Chapter, LookUp, chapters, chapters_and_drafts, look_ups
+from course.claims import comments, faults, live, parse, questions, sections
 from course.passages import COMMENT, FORMULA, Passage, inline
 from course.words import WORDS
 
@@ -28,16 +28,17 @@ FOUND = [
 
 
 def main(*names: str) -> None:
-    """Print what is untied or wrong in some chapters, or in all; fail if anything is."""
-    every = [by_name(name) for name in names] or chapters()
+    """Print what is untied or wrong on some pages, or on all; fail if anything is."""
+    known = {page.name: page for page in (*chapters_and_drafts(), *look_ups())}
+    every = [known[name] for name in names] or [*chapters(), *look_ups()]
     lines = [line for chapter in every for line in (*faults(chapter), *untied(chapter))]
     print("\n".join(lines))
     sys.exit(f"{len(lines)} to tie, to mend or to cut" if lines else 0)
 
 
-def untied(chapter: Chapter) -> Iterator[str]:
+def untied(chapter: Chapter | LookUp) -> Iterator[str]:
     """Yield page, section and text of each sentence that makes a claim and has no tie over it."""
-    for path in chapter.notebooks:
+    for path in chapter.pages:
         for section in sections(path):
             for each in joined(section.passages):
                 if each.place != "objectives" and each.shown() != section.title:
@@ -48,7 +49,7 @@ def untied(chapter: Chapter) -> Iterator[str]:
                 if name not in figure.get("why", {}):
                     for told in loose(inline(text, name)):
                         yield f"{path.stem}, live figure {figure['name']}, {name}: {told}"
-    for name, question in quiz.read(chapter).questions.items():
+    for name, question in questions(chapter).items():
         said = [(choice.feedback, choice.why) for choice in question.choices]
         for text, why in [(question.text, question.why), *said]:
             if not (why or question.why):

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from course.chapters import Chapter, chapters_and_drafts
+from course.chapters import Chapter, chapters_and_drafts, look_ups
 from course.claims import comments, faults, parse
 from course.passages import read
 from tests.drafts import every, skipped
@@ -78,6 +78,24 @@ def test_every_because_has_its_support(chapter, find):
         pytest.fail("\n".join([f"{len(found)}:", *found]), pytrace=False)
 
 
+@pytest.mark.parametrize(
+    "find",
+    [faults, pytest.param(untied, marks=pytest.mark.english)],
+    ids=lambda find: find.__name__,
+)
+@pytest.mark.parametrize("page", look_ups(), ids=lambda page: page.name)
+def test_every_because_of_a_page_to_look_things_up_in_has_its_support(page, find):
+    if found := list(find(page)):
+        pytest.fail("\n".join([f"{len(found)}:", *found]), pytrace=False)
+
+
+def test_the_pages_to_look_things_up_in_are_those_of_the_table_of_contents():
+    names = [page.name for page in look_ups()]
+    assert names[0] == "index"
+    assert {"why-wrong", "glossary", "masks", "instructors", "instructors-hub"} <= {*names}
+    assert not {"state", "02-scaled-dot-product"} & {*names}
+
+
 @pytest.mark.english
 @pytest.mark.parametrize("chapter", every())
 def test_a_chapter_is_called_untied_only_while_it_is(chapter):
@@ -136,7 +154,20 @@ b)  New ones
 ... They cannot.
 """
 TOML = 'title = "A name"\n'
-TOC = "parts: [{numbered: true, chapters: [{file: book/01-name}]}]"
+WORDS = """\
+# Words
+
+```{glossary}
+row
+  It sums to one, because each is divided by it.<!-- why: theorem, test_name::test_a_sum -->
+```
+
+Old inputs never stay.<!-- why: intervention, 01-name#old-inputs-fade -->
+"""
+TOC = (
+    "parts: [{numbered: true, chapters: [{file: book/01-name}]},"
+    " {chapters: [{file: book/words, sections: [{file: book/none}]}]}]"
+)
 
 
 def made_up(root, old="", new=""):
@@ -152,6 +183,7 @@ def made_up(root, old="", new=""):
         "book/01-name.ipynb": json.dumps(notebook, ensure_ascii=False),
         "course/ch01_name/chapter.toml": TOML,
         "course/ch01_name/quiz.txt": QUIZ,
+        "book/words.md": WORDS,
     }
     for name, text in files.items():
         path = root / name
@@ -166,6 +198,7 @@ def book(tmp_path, monkeypatch):
     """Return what makes the chapter, in a book that has its source and its equation."""
     monkeypatch.setattr("course.claims.sources", lambda: {"a1964"})
     monkeypatch.setattr("course.claims.labels", lambda: {"eq-sum"})
+    monkeypatch.setattr("course.claims.tests", lambda: {"test_name::test_a_sum"})
     return lambda old="", new="": made_up(tmp_path, old, new)
 
 
@@ -231,6 +264,36 @@ def test_a_tie_that_holds_nothing_is_named(book, old, new, expected):
 def test_a_sentence_that_gives_a_reason_and_has_no_tie_is_named(book, old, new, expected):
     problems = list(untied(book(old, new)))
     assert [expected in problem for problem in problems][:1] == [True] * bool(expected), problems
+
+
+@pytest.mark.english
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("", "", ""),
+        ("<!-- why: theorem, test_name::test_a_sum -->", "", 'text: "row It sums'),
+        (" stay.<!-- why: intervention, 01-name#old-inputs-fade -->", " stay.", "Old inputs never"),
+        ("never stay.<!-- why: intervention, 01-name#old-inputs-fade -->", "fade.", ""),
+        ("why: theorem, test_name", "why: rule, test_name", "'rule' is no kind"),
+        ("test_name::test_a_sum", "test_name::test_gone", "'test_name::test_gone' is not a label"),
+        ("intervention, 01-name#old", "intervention, old", "'old-inputs-fade' is not the label of"),
+    ],
+)
+def test_a_page_to_look_things_up_in_is_held_to_the_same(book, old, new, expected):
+    (page,) = look_ups(book(old, new).root)
+    problems = [told for find in (faults, untied) for told in find(page)]
+    assert [expected in problem for problem in problems] == [True] * bool(expected), problems
+
+
+def test_a_chapter_may_not_name_a_test_where_it_has_cells(book):
+    problems = list(faults(book("theorem, eq-sum", "theorem, test_name::test_a_sum")))
+    assert ["'test_name::test_a_sum' is not a label" in each for each in problems] == [True]
+
+
+def test_a_page_to_look_things_up_in_makes_of_a_cell_no_more_than_it_is(book):
+    old, new = "01-name#old-inputs-fade", "01-name#in-ten-heads"
+    problems = list(faults(book(old, new)))
+    assert any("in its metadata, each in one line: without" in each for each in problems), problems
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,15 @@ def test_the_table_has_each_chapter_and_the_class_ran_the_one_that_takes_longest
     assert most <= 1.02 * students * told(name)[1]
 
 
+def test_a_class_comes_near_the_sum_of_its_peaks():
+    name, students, _, together = TOLD["class"]
+    assert together > 0.9 * students * told(name)[1]
+
+
+def test_a_chapter_takes_far_longer_to_read_than_to_run():
+    assert all(60 * chapter.about["minutes"] > 20 * told(chapter.name)[0] for chapter in chapters())
+
+
 def test_the_sums_on_the_page_are_those_of_its_table():
     table, text, machine = "\n".join(running()).rsplit("\n\n", 2)
     rows = [[int(n) for n in re.findall(r"\d+", row)[-3:]] for row in table.splitlines()[2:]]

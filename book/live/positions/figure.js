@@ -62,7 +62,8 @@ live("positions", ({ stage, words, set }) => {
       turns: (offset / (2 * Math.PI)).toFixed(1), slow: rounded(offset * speeds.at(-1) * 180 / Math.PI),
     };
     if (offset === 0) return ["same", fields];
-    if (base < 100 && alike > 0.7 * count) return ["mistaken", fields];
+    const round = offset * speeds.at(-1) > 2 * Math.PI; // the slowest hand, and so every other
+    if (round && alike > 0.7 * count) return ["mistaken", fields];
     return [position ? "moved" : "apart", fields];
   };
 

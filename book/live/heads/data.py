@@ -13,6 +13,7 @@ def data():
     return [
         {
             "tokens": minilm.tokens(sentence),
+            "asks": next(map(minilm.tokens(sentence).index, pronouns(sentence))),
             "weights": packed(minilm.recorded_weights(sentence)),
             "by_norm": {
                 f"{layer}.{head}": packed(by_norm(sentence, layer, head))
@@ -21,6 +22,11 @@ def data():
         }
         for sentence in minilm.sentences()
     ]
+
+
+def pronouns(sentence):
+    """Return the words to start from that a sentence has, the best first."""
+    return [word for word in ("it", "their") if word in minilm.tokens(sentence)]
 
 
 def by_norm(sentence, layer, head):

@@ -64,9 +64,9 @@ withData("heads", (sentences) => live("heads", ({ stage, words, set }) => {
   return ({ sentence, word: asked, layer, head, measure }) => {
     if (sentence !== shown) {
       bound();
-      const it = shown === undefined ? -1 : sentences[sentence].tokens.indexOf("it");
+      const { asks } = sentences[sentence], first = shown === undefined;
       write(sentence);
-      if (it >= 0 && it !== asked) set({ word: it });  // of another sentence one asks the same
+      if (!first && asks !== asked) set({ word: asks });  // another sentence starts from its pronoun
     }
     const { tokens, weights, by_norm } = sentences[sentence], n = tokens.length;
     const word = Math.min(asked, n - 1), known = by_norm[`${layer}.${head}`];

@@ -95,6 +95,7 @@ live("masks", ({ stage, words, set }) => {
     if (early.length) return ["future", { rows: told(early), token: names[token] }];
     if (blind !== undefined && apply === "before") return ["empty", { row: names[blind] }];
     if (low >= 0) return ["short", { row: names[low], sum: sums[low].toFixed(2) }];
-    return [token === null ? "still" : "closed", { token: names[token] }];
+    if (token === null) return ["still", {}];
+    return [!seen[token][token] && states[token] === "moves" ? "alone" : "closed", { token: names[token] }];
   };
 });

@@ -58,6 +58,7 @@ TOLD = [
     ("inverted", "before", "0", "“today” may see nothing"),
     ("inverted", "large", "2", "“today” may see nothing, and gets an equal share"),
     ("padding", "before", "2", "Every word may see “fish”"),
+    ("padding", "before", "3", "Nothing leaks: “today” may not see itself"),
     ("all", "before", "3", "Every word may see “today”"),
     ("causal", "before", "2", "Nothing leaks"),
     ("causal", "after", "2", "“crane” and “lifts” may not see “fish”, and yet"),

@@ -23,6 +23,18 @@ live("blocks", ({ stage, words, set }) => {
     return known;
   }
 
+  // The tile goes block by block: where a hand lets go of it, and with each key of the keyboard.
+  const place = stage.closest("[data-live]"), [at, of] = ["tile", "size"].map((name) => place.querySelector(`[name=${name}]`));
+  const block = (key) => Math.ceil(key / of.value);
+  const go = (to) => set({ tile: of.value * Math.min(count / of.value, Math.max(1, to)) });
+  place.addEventListener("change", () => block(at.value) * of.value === Number(at.value) || go(block(at.value)));
+  at.addEventListener("keydown", (event) => {
+    const way = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
+    if (!way) return;
+    event.preventDefault();
+    go(block(at.value) + way);
+  });
+
   const narrow = matchMedia("(max-width: 48rem)");
   let shown, tile, bars, tops, terms, table;
   function lay() {
@@ -44,12 +56,11 @@ live("blocks", ({ stage, words, set }) => {
     ["blocks", "whole"].forEach((name, i) => picture.append(drawn("text", { class: "end", x: ends[i], y: head }, words[name])));
     table = ["maximum", "total", "output", "bytes"].map((name, row) => {
       const y = head + 25 * (row + 1);
-      const cells = ends.map((end) => drawn("text", { class: `end ${name === "output" ? "out" : "known"}`, x: end, y }));
+      const cells = ends.map((end) => drawn("text", { class: "end known", x: end, y }));
       picture.append(drawn("text", { x: names, y }, words[name]), ...cells);
       return cells;
     });
-    dragged(picture, (at, y) => at < x(count) + step / 2 && y < 256
-      && set({ tile: Math.min(count, Math.max(1, Math.ceil((at - left) / step))) }));
+    dragged(picture, (x_at, y) => x_at < x(count) + step / 2 && y < 256 && go(block((x_at - left) / step)));
     stage.querySelector("svg")?.remove();
     stage.append(picture);
   }
@@ -79,6 +90,7 @@ live("blocks", ({ stage, words, set }) => {
     held.forEach(([{ top, total, output }, numbers], i) => {
       [top, total, output, float32 * numbers].forEach((number, row) => {
         const cell = table[row][i];
+        if (row === 2) cell.setAttribute("class", read === count ? "end out" : "end known");
         cell.dataset.number = number;
         put(cell, row === 0 ? number.toFixed(1) : row === 3 ? String(number) : number.toFixed(3));
       });

@@ -59,3 +59,19 @@ def test_it_begins_with_the_still_picture_and_the_tile_is_dragged(open_figure):
     assert said(figure)
     assert figure.locator("[name=tile]").input_value() == "12"
     assert "blocks.tile=12" in page.url
+
+
+def test_the_tile_goes_block_by_block_and_outputs_are_green_once_they_agree(open_figure):
+    page, figure = open_figure("blocks")
+    tile, size = (figure.locator(f"[name={name}]") for name in ("tile", "size"))
+    for key, to in (("ArrowRight", "8"), ("ArrowLeft", "6"), ("ArrowLeft", "4")):
+        tile.press(key)
+        assert tile.input_value() == to, key
+    size.select_option("3")  # key 4 stands in the second block, which ends at 6
+    assert tile.input_value() == "6"
+    assert figure.locator(".out").count() == 0
+    for _ in range(4):
+        tile.press("ArrowUp")
+    assert tile.input_value() == "12"
+    said(figure)
+    assert figure.locator(".out").all_inner_texts()[0] == figure.locator(".out").all_inner_texts()[1]

@@ -62,7 +62,7 @@ def test_it_begins_with_the_still_picture_and_the_tile_is_dragged(open_figure):
 
 
 def test_the_tile_goes_block_by_block_and_outputs_are_green_once_they_agree(open_figure):
-    page, figure = open_figure("blocks")
+    _, figure = open_figure("blocks")
     tile, size = (figure.locator(f"[name={name}]") for name in ("tile", "size"))
     for key, to in (("ArrowRight", "8"), ("ArrowLeft", "6"), ("ArrowLeft", "4")):
         tile.press(key)
@@ -74,4 +74,5 @@ def test_the_tile_goes_block_by_block_and_outputs_are_green_once_they_agree(open
         tile.press("ArrowUp")
     assert tile.input_value() == "12"
     said(figure)
-    assert figure.locator(".out").all_inner_texts()[0] == figure.locator(".out").all_inner_texts()[1]
+    by_blocks, one_piece = figure.locator(".out").all_inner_texts()
+    assert by_blocks == one_piece

@@ -86,11 +86,6 @@ class Chapter:
         """Whether it is only begun: it is built, but left out of the course and of promises."""
         return bool(self.about.get("draft"))
 
-    @property
-    def untied(self) -> bool:
-        """Whether its reasons are still to be tied to what supports them (`course.claims`)."""
-        return self.about.get("claims") == "untied"
-
     @cached_property
     def prose(self) -> str:
         """Its text without the code, and without comments."""

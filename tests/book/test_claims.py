@@ -1,8 +1,4 @@
-"""Every because under test: each reason is tied to what supports it, and the support is there.
-
-A chapter that is not gone through yet says so, `claims = "untied"` in its chapter.toml, and is let
-off all that stands here, until nothing is left to find in it.
-"""
+"""Every because under test: each reason is tied to what supports it, and the support is there."""
 
 import json
 import subprocess
@@ -13,17 +9,13 @@ import pytest
 from course.chapters import Chapter, chapters_and_drafts, look_ups
 from course.claims import comments, faults, parse
 from course.passages import read
-from tests.drafts import every, skipped
+from tests.drafts import skipped
 from tools.claims import END, untied
 
 NUMBERS_IN_A_SENTENCE, NUMBERS_IN_A_PARAGRAPH = 2, 6
 FOLDED = {"evidence", "hide-input", "remove-cell"}
 PAGES = [
-    pytest.param(
-        chapter,
-        marks=[*skipped(chapter)] or [pytest.mark.skip(reason="untied")] * chapter.untied,
-        id=chapter.name,
-    )
+    pytest.param(chapter, marks=skipped(chapter), id=chapter.name)
     for chapter in chapters_and_drafts()
 ]
 
@@ -94,18 +86,6 @@ def test_the_pages_to_look_things_up_in_are_those_of_the_table_of_contents():
     assert names[0] == "index"
     assert {"why-wrong", "glossary", "masks", "instructors", "instructors-hub"} <= {*names}
     assert not {"state", "02-scaled-dot-product"} & {*names}
-
-
-@pytest.mark.english
-@pytest.mark.parametrize("chapter", every())
-def test_a_chapter_is_called_untied_only_while_it_is(chapter):
-    where = f"course/{chapter.module}/chapter.toml"
-    assert chapter.about.get("claims", "untied") == "untied", (
-        f'{where}: claims is "untied", or gone'
-    )
-    finds = (faults, crowds, closed_names, untied)
-    left = not chapter.untied or any(True for find in finds for _ in find(chapter))
-    assert left, f"{where}: nothing is left to tie, delete claims"
 
 
 # A small chapter, sound, and what is told of it when one text stands in for another

@@ -2,8 +2,9 @@
 
 ``attnbook.toys.small_world`` tells them. It has 4 layers, 4 query heads on 2 heads of keys and
 values, d_model 64 and a vocabulary of 60 words; rotary positions. Its three twins have other
-positions and the same numbers of everything else: parameters at the start, stories, steps. All
-were trained on up to 128 tokens.
+positions and the same numbers of everything else: parameters at the start, stories, steps; only
+the embeddings of the sinusoidal one begin smaller, since it multiplies them. All were trained on
+up to 128 tokens.
 """
 
 from __future__ import annotations

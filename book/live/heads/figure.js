@@ -22,10 +22,14 @@ withData("heads", (sentences) => live("heads", ({ stage, words, set }) => {
   grid.append(title, ...cells);
   stage.append(picture, line, grid);
   let shown, spans = [], places;
-  // A sentence has as many words as it has; told at once, so that a word is set after it.
+  // A sentence has as many words as it has; told at once, so that a word is set after it. One that
+  // a reader chooses starts from its pronoun.
   const control = (name) => stage.closest("[data-live]").querySelector(`[name=${name}]`);
   const bound = () => { control("word").max = sentences[control("sentence").value].tokens.length - 1; };
-  control("sentence").addEventListener("input", bound);
+  control("sentence").addEventListener("input", ({ target }) => {
+    bound();
+    set({ sentence: target.value, word: sentences[target.value].asks });
+  });
   bound();
 
   function write(number) {
@@ -64,9 +68,7 @@ withData("heads", (sentences) => live("heads", ({ stage, words, set }) => {
   return ({ sentence, word: asked, layer, head, measure }) => {
     if (sentence !== shown) {
       bound();
-      const { asks } = sentences[sentence], first = shown === undefined;
       write(sentence);
-      if (!first && asks !== asked) set({ word: asks });  // another sentence starts from its pronoun
     }
     const { tokens, weights, by_norm } = sentences[sentence], n = tokens.length;
     const word = Math.min(asked, n - 1), known = by_norm[`${layer}.${head}`];

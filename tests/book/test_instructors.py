@@ -224,6 +224,7 @@ def test_the_minutes_to_read_are_the_chapter_s(chapter):
     assert [week, *numbers[:2]] == [str(n) for n in (chapter.number, minutes, exercises)]
 
 
+@pytest.mark.english  # it finds a section by its heading
 def test_what_the_page_promises_of_safety_names_its_tests():
     """That they exist, `course.claims` looks after."""
     withstands = GRADING.partition("### What the grading withstands\n")[2].partition("\n## ")[0]

@@ -132,12 +132,12 @@ def test_paper_is_light_and_shows_what_is_folded(page, address):
 def test_a_formula_is_copied_once_as_tex(page, context, address):
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.goto(f"{address}/{CHAPTER}")
-    page.locator("article p", has_text="So a typical dot product").evaluate(
+    page.locator("article p", has_text="So dot products have a standard").evaluate(
         "e => getSelection().selectAllChildren(e)"
     )
     page.keyboard.press("Control+c")
     copied = page.evaluate("navigator.clipboard.readText()")
-    assert r"has size $\sqrt{d_k}$; divided by that, it" in copied
+    assert r"or spread, of $\sqrt{d_k}$; divided by that, of" in copied
 
 
 @pytest.mark.parametrize(

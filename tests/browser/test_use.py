@@ -210,7 +210,7 @@ def test_a_reload_and_the_way_back_find_the_place(page, address, part, width):
 
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize(
-    "anchor", ["one-word-followed-all-the-way", "what-does-it-cost", "summary"]
+    "anchor", ["one-word-followed-all-the-way", "what-does-attention-cost", "summary"]
 )
 def test_a_link_opens_a_chapter_at_its_section(page, address, anchor, width):
     page.set_viewport_size({"width": width, "height": 800})

@@ -68,7 +68,7 @@ def relative_rotation(offset: float, d_model: int, *, base: float = 10000.0) -> 
     """Build the rotation that moves every sinusoidal encoding by the same offset.
 
     ``encoding[p + offset] = relative_rotation(offset, d_model) @ encoding[p]`` for every
-    ``p``; block j turns the plane (sine, cosine) by ``offset * w_j`` :cite:p:`vaswani2017`.
+    ``p`` :cite:p:`vaswani2017`. ``apply_rotary`` turns the other way, as RoFormer's matrix does.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def relative_rotation(offset: float, d_model: int, *, base: float = 10000.0) -> 
 
     Returns
     -------
-    (d_model, d_model), orthogonal, block diagonal with blocks of 2 by 2
+    (d_model, d_model), orthogonal; block j turns the plane (sine, cosine) by ``offset * w_j``
 
     Raises
     ------

@@ -30,11 +30,11 @@ live("positions", ({ stage, words, set }) => {
     speeds = Array.from({ length: count }, (_, i) => base ** (-i / count));
     const places = speeds.map((_, i) =>
       ({ x: width * (i % perRow + 0.5), y: count > perRow ? 38 + 100 * Math.floor(i / perRow) : 88 }));
-    hands = ["there", "here"].map((name) =>
+    hands = ["here", "there"].map((name) =>
       places.map(({ x, y }) => drawn("line", { class: name, x1: x, y1: y })));
     clocks.replaceChildren(...places.map(({ x, y }) => drawn("circle", { class: "rim", cx: x, cy: y, r: 33 })),
       ...hands.flat(), ...places.map(({ x, y }, i) => drawn("text", { x, y: y + 51 },
-        filled(i ? "{n}" : words.wavelength, { n: rounded(2 * Math.PI / speeds[i]) }))));
+        filled(i % perRow ? "{j}: {n}" : words.wavelength, { j: i, n: rounded(2 * Math.PI / speeds[i]) }))));
     const start = encode(0, speeds);
     const shares = Array.from({ length: most + 1 }, (_, k) => product(start, encode(k, speeds)) / count);
     curve.setAttribute("d", "M" + shares.map((share, k) => `${across(k)} ${up(share)}`).join("L"));
@@ -47,7 +47,7 @@ live("positions", ({ stage, words, set }) => {
     const count = speeds.length;
     const here = encode(position, speeds), there = encode(position + offset, speeds);
     hands.forEach((row, which) => row.forEach((hand, i) => {
-      const [sine, cosine] = [there, here][which][i];
+      const [sine, cosine] = [here, there][which][i];
       hand.setAttribute("x2", +hand.getAttribute("x1") + 28 * sine);
       hand.setAttribute("y2", hand.getAttribute("y1") - 28 * cosine);
     }));

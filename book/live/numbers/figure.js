@@ -79,9 +79,14 @@ live("numbers", ({ stage, words, set }) => {
       cell.addEventListener("pointerenter", (event) => event.pointerType === "mouse" && follow());
       return cell;
     }));
-    ["x", "heads", "merged"].forEach((name, place) => {
-      const { x, y } = corner(place), across = place === 1 ? 96 : 78;
-      picture.append(drawn("text", { x: x + across, y: y - 13 }, words[name]), ...cells[place]);
+    const titles = [[words.x], [0, 1, 2].map((g) => filled(words.head, { g })), [words.merged]];
+    titles.forEach((names, place) => {
+      const { x, y } = corner(place);
+      names.forEach((name, g) => {
+        const across = place === 1 ? g * (size * w + 18) + w : columns * w / 2;
+        picture.append(drawn("text", { x: x + across, y: y - 13 }, name));
+      });
+      picture.append(...cells[place]);
     });
     lamps = ["exact", "slice", "own", "reaches", "trip", "leak"].map((name, i) => drawn("text", {
       class: "lamp", "data-test": name, x: tall ? [10, 160][i % 2] : [0, 190, 380][i % 3],

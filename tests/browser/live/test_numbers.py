@@ -6,7 +6,7 @@ from attnbook import merge_heads, split_heads
 from tests.browser.live.figures import tried
 
 
-def six_tests(split, merge):
+def three_tests(split, merge):
     """Return which properties of a right split and merge hold, for 4 tokens of 3 heads of 2."""
     x = np.arange(24.0).reshape(4, 6)
     own = np.arange(6) // 2 == np.arange(3)[:, None]  # (heads, columns)
@@ -17,23 +17,13 @@ def six_tests(split, merge):
     def running(heads):
         return heads.cumsum(axis=-2)
 
-    def total(heads):
-        return np.broadcast_to(heads.sum(axis=-2, keepdims=True), heads.shape)
-
     def later(t):
         return np.arange(4)[:, None] >= t
 
-    tokens, heads = np.eye(4)[..., None], range(3)  # of tokens: (which, token, 1)
+    tokens = np.eye(4)[..., None]  # (which, token, 1)
     slices = np.stack([x[:, columns] for columns in own])
     return {
         "exact": np.array_equal(split(x), slices) and np.array_equal(merge(slices), x),
-        "slice": all(
-            np.array_equal(moves(tokens[t] * own[g], running), later(t) & own[g])
-            for t in range(4)
-            for g in heads
-        ),
-        "own": all(not np.delete(split(x + own[g]) != split(x), g, axis=0).any() for g in heads),
-        "reaches": all(moves(1.0 * t, total).any(axis=-1).all() for t in tokens),
         "trip": np.array_equal(merge(split(x)), x),
         "leak": all(not (moves(1.0 * tokens[t], running) & ~later(t)).any() for t in range(4)),
     }
@@ -70,4 +60,4 @@ def test_its_numbers_are_attnbooks(open_figure):
         cells = np.concatenate([x.ravel(), split(x).ravel(), merge(split(x)).ravel()])
         assert shown["cells"] == cells.tolist()
         assert shown["followed"] == np.flatnonzero(cells == setting["number"]).tolist()
-        assert shown["lamps"] == six_tests(split, merge)
+        assert shown["lamps"] == three_tests(split, merge)

@@ -73,6 +73,10 @@ test-site: ## test the files of the built site
 test-oldest: .venv-oldest/ready ## test the package with the oldest NumPy and Matplotlib that it allows
 	.venv-oldest/bin/pytest -q -m "not pinned" attnbook tests/package
 
+test-frameworks: .venv-frameworks/ready ## run what the book shows in PyTorch and JAX, and compare with the package
+	$(call stage,frameworks,mend the snippet that is named below with the line of its page) \
+	  .venv-frameworks/bin/pytest -q -n $(JOBS) --durations 5 tests/frameworks
+
 test-newest: .venv-newest/ready ## test the package, and build the site, with the newest versions of what they use
 	$(call stage,newest,a new version broke this: mend it or cap it in pyproject.toml) \
 	  .venv-newest/bin/pytest -q -m "not pinned" attnbook tests/package
@@ -153,8 +157,8 @@ measure: .venv-lab/ready ## measure time and memory of the chapters for the page
 	.venv-lab/bin/python -m tools measure --write
 
 bench: export OMP_NUM_THREADS = 2
-bench: .venv/ready ## compare the speed of attention, rotary positions and generation with lean NumPy, and PyTorch
-	$(BIN)/python -m tools bench
+bench: .venv-frameworks/ready ## compare the speed of attention and generation with lean NumPy, PyTorch and JAX
+	.venv-frameworks/bin/python -m tools bench
 
 lighthouse: book _build/node/ready ## measure every page, or ONLY="book/index.html ...", with Lighthouse
 	@$(BIN)/python -m tools lighthouse $(ONLY)
@@ -174,7 +178,7 @@ clean: ## delete everything that was built or installed
 # Environments: what each is for stands in its requirements, every version in constraints.txt.
 
 ENVIRONMENTS := $(addsuffix /ready,.venv .venv-lab .venv-lite .venv-quiz .venv-course .venv-oldest .venv-newest \
-                          .venv-pins .venv-dist)
+                          .venv-pins .venv-dist .venv-frameworks)
 .venv/ready: requirements.txt .binder/model.txt
 .venv-lab/ready: .binder/requirements.txt .binder/model.txt
 .venv-lite/ready: tools/lite-requirements.txt
@@ -182,6 +186,7 @@ ENVIRONMENTS := $(addsuffix /ready,.venv .venv-lab .venv-lite .venv-quiz .venv-c
 .venv-course/ready: course/requirements.txt
 # The sandbox of students' code can keep nothing that Python compiles: it is compiled before.
 .venv-course/ready: export UV_COMPILE_BYTECODE = 1
+.venv-frameworks/ready: tests/frameworks-requirements.txt .binder/model.txt
 .venv-oldest/ready: tests/oldest-requirements.txt
 .venv-newest/ready: tests/newest-requirements.txt
 .venv-pins/ready: tools/pins-requirements.txt
@@ -204,6 +209,6 @@ _build/node/ready: tools/lighthouse-package.json .venv/ready
 	$(call stage,node,see npm below; is its registry reachable?) $(BIN)/python -m tools npm $< $(@D)
 
 .PHONY: help book serve lab lite test lint test-package test-notebooks test-site test-oldest \
-        test-newest pins dist release \
+        test-newest test-frameworks pins dist release \
         test-browser test-lite test-decks test-course quizzes slides assignments collect grade-demo \
         canvas-grades chapter page chapter-test notebooks measure bench lighthouse clean

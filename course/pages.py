@@ -15,6 +15,7 @@ import yaml
 from course import quiz
 from course.chapters import MEASURED, ROOT, Chapter, by_name, cells, chapters, look_ups
 from course.claims import REQUIRED, anchor, evidence, full, ties
+from course.frameworks import frameworks, frameworks_given, frameworks_speed
 from course.kill_table import kill_table
 from course.words import counted, say
 
@@ -224,5 +225,8 @@ PARTS: dict[str, Callable[..., Iterator[str]]] = {
         kill_table,
         whiteboard,
         every_because,
+        frameworks,
+        frameworks_given,
+        frameworks_speed,
     )
 }

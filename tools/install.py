@@ -1,5 +1,6 @@
 """Make an environment of its own in a folder, and mark there that it is complete."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -30,14 +31,17 @@ def main(folder: str, requirements: str, model: str | None = None) -> None:
 def install(python: Path, *what: str) -> int:
     """Install with uv, which takes seconds; else with pip, which may know another package index.
 
-    uv goes into the environment as everything else does, at its version in constraints.txt.
+    uv goes into the environment as everything else does, at its version in constraints.txt. It is
+    told where else pip looks for wheels: a build of PyTorch for the CPU alone may be there.
     """
     pip = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
     uv, quiet = python.with_name("uv"), {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     if not uv.exists():
         subprocess.run([*pip, "-c", "constraints.txt", "uv"], **quiet)
     if uv.exists():
-        done = subprocess.run([uv, "pip", "install", "--python", python, *what], **quiet)
+        links = os.environ.get("PIP_FIND_LINKS", "").split()
+        options = [*(f"--find-links={link}" for link in links), "--python", python]
+        done = subprocess.run([uv, "pip", "install", *options, *what], **quiet)
         if not done.returncode:
             return 0
     return subprocess.run([*pip, *what]).returncode

@@ -20,6 +20,8 @@ questions about them, with three twins that know positions in other ways.
 ``date_translator`` reads dates in twelve forms, and is this project's own, too; beside it is
 recorded what became of it without one of its parts, and with mistakes in its gradients.
 
+``state_dicts`` reads the weights of other libraries' layers.
+
 Numbers are returned in float64, the storyteller's in float32. Beside the files in
 ``attnbook/data`` a README for each model says what they are, where they come from, and under
 which licence.
@@ -30,5 +32,6 @@ from attnbook.pretrained import date_translator as date_translator
 from attnbook.pretrained import minilm as minilm
 from attnbook.pretrained import romanizer as romanizer
 from attnbook.pretrained import smollm2 as smollm2
+from attnbook.pretrained import state_dicts as state_dicts
 from attnbook.pretrained import storyteller as storyteller
 from attnbook.pretrained import word_reader as word_reader

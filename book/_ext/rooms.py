@@ -6,6 +6,7 @@ from pathlib import Path
 
 from course import why_wrong
 from course.chapters import ROOT, chapters_and_drafts, without_comments
+from course.frameworks import BENCH, FOLDER
 from course.pages import MASKS, MEASURED, PARTS
 from course.words import say
 
@@ -48,7 +49,8 @@ def fill(app, docname, source):
     every = chapters_and_drafts()  # a draft may have become a chapter
     rooms = [path for chapter in every for path in (chapter.notebook, *chapter.room.glob("*.*"))]
     checkers = (ROOT / "attnbook/exercises").glob("*.*")
-    for path in [ROOT / "_toc.yml", MASKS, MEASURED, *rooms, *checkers]:
+    snippets = [BENCH, *FOLDER.rglob("*.*")]
+    for path in [ROOT / "_toc.yml", MASKS, MEASURED, *rooms, *checkers, *snippets]:
         app.env.note_dependency(str(path))
 
 

@@ -29,6 +29,7 @@ ENVIRONMENTS = {
     ".venv-course": ["course/requirements.txt"],
     ".venv-pins": ["tools/pins-requirements.txt"],
     ".venv-dist": ["tools/dist-requirements.txt"],
+    ".venv-frameworks": ["tests/frameworks-requirements.txt"],
 }
 FILES = [name for names in ENVIRONMENTS.values() for name in names]
 EXTENSIONS = list((ROOT / "book/_ext").glob("*.py"))
@@ -61,6 +62,11 @@ HOMES = {
     )
 }
 HOMES |= {f"tools/{name}.py": ".venv-course" for name in ("canvas_grades", "grade_demo")}
+HOMES |= {
+    path.relative_to(ROOT).as_posix(): ".venv-frameworks"
+    for path in (ROOT / "tests/frameworks").glob("*.py")
+}
+HOMES["tools/frameworks.py"] = ".venv-frameworks"
 # What is imported and is a part of a package that is asked for.
 PARTS = {
     "ipykernel": [
@@ -102,7 +108,8 @@ def installed(environment):
     """Return the version of each package of an environment, by its name."""
     folders = sorted((ROOT / environment).glob("lib/python3*/site-packages"))
     packages = distributions(path=[str(folder) for folder in folders])
-    return {normal(package.name): package.version for package in packages}
+    # A build for the CPU alone says so behind its version: 2.13.0+cpu.
+    return {normal(package.name): package.version.partition("+")[0] for package in packages}
 
 
 def blocks_of_constraints():

@@ -81,6 +81,7 @@ from attnbook.pretrained import (
     minilm,
     romanizer,
     smollm2,
+    state_dicts,
     storyteller,
     word_reader,
 )
@@ -286,6 +287,8 @@ def look_at_a_trained_model() -> None:
     first, other = smollm2.sink_weights()["sees only itself"]
     print(first > other, smollm2.cost_of_mistakes()["right"])
     print(smollm2.letter()[:8])
+    weight = state_dicts.take({"fc.weight": states}, "fc.weight", (None, 384)).T
+    print(weight.shape)
 
 
 def let_it_tell_a_story() -> None:

@@ -1,6 +1,6 @@
-"""Print how long attention and generation take, against the leanest NumPy and, if there, PyTorch.
+"""Print how long attention and generation take, against the leanest NumPy, PyTorch and JAX.
 
-    .venv/bin/python -m tools bench [--write]
+    .venv-frameworks/bin/python -m tools bench [--write]
 
 One table: each row has what is measured, what it is compared with, and how many times as much the
 other takes. All in float32, (batch, heads, length, head_dim) = (1, 8, length, 64), best of many.
@@ -13,7 +13,7 @@ import json
 import sys
 
 from course.chapters import ROOT
-from tools.bench import long_sequences, parts, training
+from tools.bench import long_sequences, parts, side_by_side, training
 from tools.bench.table import Table, machine, rates
 
 STORED = ROOT / "attnbook/data/bench.json"
@@ -28,6 +28,7 @@ def main(*arguments):
     parts.measure(table)
     long_sequences.measure(table)
     training.measure(table)
+    side_by_side.measure(table)
     if arguments:
         stored = {"machine": about, "rows": table.rows}
         STORED.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")

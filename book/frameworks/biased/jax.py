@@ -1,0 +1,4 @@
+import jax
+
+q, k, v = (heads.swapaxes(1, 2) for heads in (query, key, value))
+output = jax.nn.dot_product_attention(q, k, v, bias, mask).swapaxes(1, 2)

@@ -1,0 +1,3 @@
+from attnbook.pretrained import storyteller
+
+predicted = storyteller.load().logits(tokens % 60)

@@ -1,0 +1,12 @@
+import torch
+from attnbook.pretrained import storyteller
+
+def logits_of(model, tokens):  # a Decoder of attnbook with rotary positions
+    p, base = tensors(model), model.positions.base
+    x = p["embedding"][tokens]
+    for layer in model.layers:
+        held = tensors(layer) | tensors(layer.attention)
+        x = llama_layer(x, held, layer.attention.head_dim, base)
+    return torch.rms_norm(x, x.shape[-1:], p["final_norm"], 1e-5) @ p["embedding"].T
+
+predicted = logits_of(storyteller.load(), tokens % 60)

@@ -1,0 +1,4 @@
+from attnbook.pretrained import storyteller
+
+states = storyteller.load().trace(tokens % 60).states
+after = states[1]

@@ -1,0 +1,1 @@
+added = (x @ w_gate + b_in).relu() @ w_down + b_q

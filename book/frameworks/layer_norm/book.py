@@ -1,0 +1,3 @@
+from attnbook import layer_norm
+
+normed = layer_norm(x, gain, shift)

@@ -1,0 +1,1 @@
+projected = x @ w_q + b_q

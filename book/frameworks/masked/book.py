@@ -1,0 +1,3 @@
+from attnbook import scaled_dot_product_attention
+
+output = scaled_dot_product_attention(query, key, value, mask).output

@@ -1,0 +1,3 @@
+from attnbook import attend
+
+output, weights = attend(scores, value, mask)

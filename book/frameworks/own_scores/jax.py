@@ -1,0 +1,4 @@
+import jax
+
+weights = jax.nn.softmax(scores, where=mask)
+output = weights @ value

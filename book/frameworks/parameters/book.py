@@ -1,0 +1,3 @@
+from attnbook.pretrained import storyteller
+
+vectors = storyteller.load().embedding

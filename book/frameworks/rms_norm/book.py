@@ -1,0 +1,3 @@
+from attnbook import rms_norm
+
+normed = rms_norm(x, gain)

@@ -1,0 +1,3 @@
+from attnbook import apply_rotary
+
+rotated = apply_rotary(query, pairing="halves", base=500_000.0)

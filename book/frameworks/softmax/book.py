@@ -1,0 +1,3 @@
+from attnbook import softmax
+
+weights = softmax(scores)

@@ -1,0 +1,3 @@
+import jax
+
+weights = jax.nn.softmax(scores)

@@ -1,0 +1,3 @@
+import torch
+
+weights = torch.softmax(scores, dim=-1)

@@ -1,0 +1,3 @@
+from attnbook import softmax
+
+probabilities = softmax(logits / 0.7)

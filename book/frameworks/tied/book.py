@@ -1,0 +1,2 @@
+vectors = embedding[tokens]  # (batch, len, d_model)
+predicted = vectors @ embedding.T

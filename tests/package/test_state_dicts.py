@@ -1,0 +1,51 @@
+"""Entries of a state_dict: each comes in its shape, or an error names it."""
+
+import numpy as np
+import pytest
+
+from attnbook.pretrained.state_dicts import take
+
+STATE = {"attn.weight": np.ones((3, 5), np.float32), "attn.bias": [0, 1, 2]}
+
+
+def test_an_entry_of_the_shape_is_returned_as_a_copy_in_its_dtype():
+    array = take(STATE, "attn.weight", (3, None))
+    assert array.dtype == np.float32
+    array[:] = 7
+    assert (STATE["attn.weight"] == 1).all()
+    assert take(STATE, "attn.bias", (None,)).tolist() == [0, 1, 2]
+
+
+def test_a_missing_key_is_named_with_those_that_look_like_it():
+    state = STATE | {"mlp": np.ones(1)}
+    with pytest.raises(KeyError) as error:
+        take(state, "attn.weights", (3, 5))
+    assert "lacks 'attn.weights'; it has 'attn.weight', 'attn.bias'" in str(error.value)
+    with pytest.raises(KeyError, match="it has no keys"):
+        take({}, "attn.weight", (3, 5))
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (3,), (3, 5, 1), (None, 3), (), (None, None, None)])
+def test_another_shape_is_named(shape):
+    with pytest.raises(ValueError, match=r"'attn.weight'\] must have shape .*, got \(3, 5\)"):
+        take(STATE, "attn.weight", shape)
+
+
+def test_any_size_is_called_so():
+    with pytest.raises(ValueError, match=r"must have shape \(any, 3\)"):
+        take(STATE, "attn.weight", (None, 3))
+
+
+@pytest.mark.parametrize("wrong", [["a"], [1j], [True]])
+def test_what_is_no_number_is_named(wrong):
+    with pytest.raises(TypeError, match=r"'x'\] must be of real numbers"):
+        take({"x": wrong}, "x", (1,))
+
+
+def test_what_cannot_be_an_array_is_named():
+    class Tensor:
+        def __array__(self, dtype=None, copy=None):
+            raise TypeError("Got unsupported ScalarType BFloat16")
+
+    with pytest.raises(TypeError, match=r"'x'\] must be made an array first: Got unsupported"):
+        take({"x": Tensor()}, "x", (1,))

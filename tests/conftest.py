@@ -1,5 +1,6 @@
 """Settings shared by all tests, and the browser of those that need one."""
 
+import importlib.util
 import os
 import shutil
 
@@ -17,6 +18,8 @@ settings.load_profile("attnbook")
 
 # Run by hand, with PyTorch, which no test needs.
 collect_ignore = ["package/golden/make_smollm2.py", "package/golden/make_storyteller.py"]
+if not importlib.util.find_spec("torch"):  # `make test-frameworks` has it
+    collect_ignore.append("frameworks")
 
 
 def pytest_addoption(parser):

@@ -56,6 +56,12 @@ def test_the_chapter_finds_the_longest_generation_and_shared_heads():
         assert row(f"{fewer}: one step", "8 KV heads", cached)["unit"] == "ms"
 
 
+def test_beside_the_libraries_the_book_is_not_slow():
+    beside = [each for each in BENCH["rows"] if each["what"].startswith("side by side")]
+    assert len(beside) == 8
+    assert all(3 * each["ratio"] > 1 for each in beside)
+
+
 def test_a_row_is_kept_and_printed(capsys):
     rows = table.Table()
     rows.add("ours", 2.0, "theirs", 5.0, "ms", 1024)

@@ -49,7 +49,7 @@ def test_a_thing_has_a_section_with_its_label_and_a_word_on_its_trap(thing):
     )
     assert section, f"{PAGE.name} has no section ({label})= that shows {thing}"
     assert "*Trap:*" in section[1]
-    assert "](sec-" in section[1]
+    assert "→ [](sec-" in section[1]
 
 
 @pytest.mark.parametrize(("thing", "library"), EVERY)

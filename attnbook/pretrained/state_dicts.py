@@ -32,18 +32,16 @@ def take(
     Raises
     ------
     KeyError, ValueError, TypeError
-        Each names the key: if it is missing, has another shape, or is in a dtype that NumPy has
-        not, such as bfloat16.
+        Naming the key: if it is missing, has another shape, or a dtype that NumPy lacks (bfloat16).
 
     Examples
     --------
-    >>> state = {"out_proj.weight": [[1.0, 2.0], [3.0, 4.0]]}
-    >>> take(state, "out_proj.weight", (2, None)).T  # transposed, for x @ w
-    array([[1., 3.],
-           [2., 4.]])
-    >>> take(state, "out_proj.weights", (2, 2))
+    >>> state = {"out.weight": [[1.0, 2.0]]}
+    >>> take(state, "out.weight", (1, None)).T.tolist()  # transposed, for x @ w
+    [[1.0], [2.0]]
+    >>> take(state, "out.weights", (1, 2))
     Traceback (most recent call last):
-    KeyError: "the state_dict lacks 'out_proj.weights'; it has 'out_proj.weight'"
+    KeyError: "the state_dict lacks 'out.weights'; it has 'out.weight'"
     """
     if key not in state:
         near = difflib.get_close_matches(key, state, 3, 0) or [*state][:3]

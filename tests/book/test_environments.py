@@ -66,7 +66,7 @@ HOMES |= {
     path.relative_to(ROOT).as_posix(): ".venv-frameworks"
     for path in (ROOT / "tests/frameworks").glob("*.py")
 }
-HOMES["tools/frameworks.py"] = ".venv-frameworks"
+HOMES |= {f"tools/{n}.py": ".venv-frameworks" for n in ("frameworks", "bench/side_by_side")}
 # What is imported and is a part of a package that is asked for.
 PARTS = {
     "ipykernel": [

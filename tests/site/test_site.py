@@ -316,7 +316,8 @@ def test_every_page_links_the_styles_and_scripts_that_it_needs(path):
         + ["attnbook.js"] * framed
         + ["search.js", "searchtools.js", "language_data.js", "searchindex.js"] * (name == "search")
         + [f"{each}.js" for each in live]
-        + ["filter.js"] * bool(soup(path).select(".filter")),
+        + ["filter.js"] * bool(soup(path).select(".filter"))
+        + ["tabs.js"] * bool(soup(path).select(".tabs")),
     ]
 
 

@@ -207,6 +207,10 @@ def test_causal_and_mask(heads):
     mask = torch.tensor([[True, True, True], [False, True, True], [True, True, True]])
     both = sdpa(key, key, value, attn_mask=mask.tril())
     same(of_jax([key, key, value], mask=boolean(mask), is_causal=True), both, atol=1e-6)
+    with sdpa_kernel(SDPBackend.FLASH_ATTENTION):
+        same(sdpa(key, key, value, attn_mask=mask, is_causal=True), both, atol=1e-6)
+    with sdpa_kernel(SDPBackend.MATH), pytest.raises(RuntimeError, match="is_causal"):
+        sdpa(key, key, value, attn_mask=mask, is_causal=True)
 
 
 def test_padding_needs_axes():

@@ -42,14 +42,26 @@ lite: book .venv-lite/wheels ## build the book that runs in the browser into _bu
 	$(call stage,lite,read the last lines below) .venv-lite/bin/python -m tools lite _build/lite $(PYODIDE)
 	@$(BIN)/python -m tools book add-lite
 
+# A chapter's pages are cut from the book's: nothing is laid out twice but for another paper.
+PAPERS ?= A4 Letter
+pdf: book .venv-paper/ready ## make the book, and each chapter, as PDF for A4 and Letter, in _build/paper and on the site
+	@$(foreach paper,$(PAPERS),$(MAKE) --no-print-directory $(paper).pdf &&) $(BIN)/python -m tools book add-paper
+
+%.pdf:
+	$(call stage,$@,see the last lines below) .venv-paper/bin/python -m tools paper pdf $*
+
+epub: book .venv-paper/ready ## make the book as EPUB, in _build/paper and on the site
+	$(call stage,epub,see the last lines below) .venv-paper/bin/python -m tools paper epub
+	@$(BIN)/python -m tools book add-paper
+
 # Test
 
 # Side by side goes what would leave a core idle: installing, and the build beside the notebooks.
 test: ## run every test, then build the site and test that, too
-	@$(MAKE) --no-print-directory -j 3 .venv/ready .venv-lab/ready $(if $(CHROMIUM),.venv/browser .venv-lite/wheels)
+	@$(MAKE) --no-print-directory -j 3 .venv/ready .venv-lab/ready .venv-paper/ready $(if $(CHROMIUM),.venv/browser .venv-lite/wheels)
 	@$(MAKE) --no-print-directory -j 2 lint test-package
 	@rm -rf _build/.doctrees $(SITE)
-	@$(MAKE) --no-print-directory -j 2 test-notebooks book
+	@$(MAKE) --no-print-directory -j 2 test-notebooks test-paper
 	@$(MAKE) --no-print-directory test-site test-browser
 	@echo "all stages passed"
 
@@ -69,6 +81,17 @@ test-notebooks: .venv/ready .venv-lab/ready ## execute every chapter, compare it
 
 test-site: ## test the files of the built site
 	$(call stage,site,read the first failing test below; look at the page in $(SITE)) $(BIN)/pytest -q -n $(JOBS) --dist loadgroup tests/site
+
+# What lays out the pages needs Pango, which is no Python package; epubcheck needs Java.
+test-paper: export PAPERS = A4
+test-paper: book .venv-paper/ready ## make the book for A4 and as EPUB, and test both
+	@if .venv-paper/bin/python -c "import weasyprint" 2> /dev/null; then \
+	  $(MAKE) --no-print-directory pdf epub paper-tests; \
+	else echo "test-paper SKIPPED: no Pango found. To do: install libpangoft2-1.0-0 libharfbuzz-subset0"; test -z "$$CI"; fi
+
+paper-tests:
+	@command -v epubcheck java > /dev/null || { echo "epubcheck SKIPPED: not found. To do: install epubcheck"; test -z "$$CI"; }
+	$(call stage,paper,$(read-test)) .venv-paper/bin/python -m pytest -q --confcutdir tests/paper tests/paper
 
 test-oldest: .venv-oldest/ready ## test the package with the oldest NumPy and Matplotlib that it allows
 	.venv-oldest/bin/pytest -q -m "not pinned" attnbook tests/package
@@ -177,8 +200,8 @@ clean: ## delete everything that was built or installed
 
 # Environments: what each is for stands in its requirements, every version in constraints.txt.
 
-ENVIRONMENTS := $(addsuffix /ready,.venv .venv-lab .venv-lite .venv-quiz .venv-course .venv-oldest .venv-newest \
-                          .venv-pins .venv-dist .venv-frameworks)
+ENVIRONMENTS := $(addsuffix /ready,.venv .venv-lab .venv-lite .venv-quiz .venv-course .venv-paper .venv-oldest \
+                          .venv-newest .venv-pins .venv-dist .venv-frameworks)
 .venv/ready: requirements.txt .binder/model.txt
 .venv-lab/ready: .binder/requirements.txt .binder/model.txt
 .venv-lite/ready: tools/lite-requirements.txt
@@ -187,6 +210,7 @@ ENVIRONMENTS := $(addsuffix /ready,.venv .venv-lab .venv-lite .venv-quiz .venv-c
 # The sandbox of students' code can keep nothing that Python compiles: it is compiled before.
 .venv-course/ready: export UV_COMPILE_BYTECODE = 1
 .venv-frameworks/ready: tests/frameworks-requirements.txt .binder/model.txt
+.venv-paper/ready: tools/paper-requirements.txt
 .venv-oldest/ready: tests/oldest-requirements.txt
 .venv-newest/ready: tests/newest-requirements.txt
 .venv-pins/ready: tools/pins-requirements.txt
@@ -208,7 +232,8 @@ $(REVEAL)/ready: tools/slides/package.json .venv/ready
 _build/node/ready: tools/lighthouse-package.json .venv/ready
 	$(call stage,node,see npm below; is its registry reachable?) $(BIN)/python -m tools npm $< $(@D)
 
-.PHONY: help book serve lab lite test lint test-package test-notebooks test-site test-oldest \
+.PHONY: help book serve lab lite pdf epub test lint test-package test-notebooks test-site test-paper paper-tests \
+        test-oldest \
         test-newest test-frameworks pins dist release \
         test-browser test-lite test-decks test-course quizzes slides assignments collect grade-demo \
         canvas-grades chapter page chapter-test notebooks measure bench lighthouse clean

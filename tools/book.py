@@ -8,6 +8,7 @@ import zipfile
 from pathlib import Path
 
 from course.chapters import ROOT, chapters
+from tools import offers
 from tools.notebooks import old_outputs
 
 BUILD = ROOT / "_build"
@@ -45,7 +46,7 @@ def pack() -> None:
     with zipfile.ZipFile(SITE / ZIP, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for file in sorted(SITE.rglob("*")):
             name = file.relative_to(SITE).as_posix()
-            ours = name not in (ZIP, ".buildinfo") and not name.startswith("lite/")
+            ours = name not in (ZIP, ".buildinfo") and not name.startswith(("lite/", "paper/"))
             if file.is_file() and (ours or name == STAND_IN):
                 entry = zipfile.ZipInfo(f"the-attention-book/{name}", (2020, 1, 1, 0, 0, 0))
                 entry.external_attr = 0o644 << 16
@@ -84,6 +85,7 @@ def build() -> None:
         sys.exit("the site was not built")
     for name, digest in now.items():
         (BUILD / name).write_text(digest)
+    offers.withdraw()
     stands_in = SITE / STAND_IN
     if stands_in.is_file() and "make lite" in stands_in.read_text(encoding="utf-8"):
         pack()
@@ -95,11 +97,13 @@ def build() -> None:
 
 
 def main(step: str = "build") -> None:
-    """Build, or, after `python -m tools lite`, add what that has built."""
+    """Build, or, after `python -m tools lite` or `… paper`, add what that has made."""
     if step == "build":
         build()
     elif step == "add-lite":
         add_lite()
         (BUILD / "lite.ready").write_text(lite_now())
+    elif step == "add-paper":
+        offers.offer()
     else:
         sys.exit(f"no such step: {step}")

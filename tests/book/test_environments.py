@@ -27,6 +27,7 @@ ENVIRONMENTS = {
     ".venv-lite": ["tools/lite-requirements.txt"],
     ".venv-quiz": ["tools/quizzes-requirements.txt"],
     ".venv-course": ["course/requirements.txt"],
+    ".venv-paper": ["tools/paper-requirements.txt"],
     ".venv-pins": ["tools/pins-requirements.txt"],
     ".venv-dist": ["tools/dist-requirements.txt"],
     ".venv-frameworks": ["tests/frameworks-requirements.txt"],
@@ -61,6 +62,11 @@ HOMES = {
         *("grading/settings", "grading/showing", "grading/steps"),
     )
 }
+HOMES |= {
+    path.relative_to(ROOT).as_posix(): ".venv-paper"
+    for folder in ("tools/paper", "tests/paper")
+    for path in (ROOT / folder).glob("*.py")
+}
 HOMES |= {f"tools/{name}.py": ".venv-course" for name in ("canvas_grades", "grade_demo")}
 HOMES |= {
     path.relative_to(ROOT).as_posix(): ".venv-frameworks"
@@ -89,6 +95,7 @@ PARTS = {
     ],
     "nbgrader": ["jinja2", "nbconvert"],
     "pytest": ["packaging"],
+    "weasyprint": ["pydyf"],
 }
 BROUGHT = {module: package for package, modules in PARTS.items() for module in modules}
 

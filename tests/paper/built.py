@@ -1,0 +1,33 @@
+"""What the built pages have, which the book on paper must not lose."""
+
+import functools
+
+from lxml import html
+
+from course.chapters import chapters
+from tools.offers import BOOK
+from tools.paper.pages import SITE, beside
+
+NAMES = [*(chapter.name for chapter in chapters()), *beside()]
+PDFS = [f"{BOOK}.pdf", *(f"{chapter.name}.pdf" for chapter in chapters())]
+
+
+@functools.cache
+def article(name):
+    """Return the text of a page of the site."""
+    page = html.parse(SITE / f"book/{name}.html", html.HTMLParser(encoding="utf-8")).getroot()
+    (text,) = page.find_class("bd-article")
+    return text
+
+
+def pictures(name):
+    """Return the alt texts of a page's pictures that are in sight when it is printed."""
+    return [
+        each.get("alt") for each in article(name).cssselect("img.on-light, figure img[src$=png]")
+    ]
+
+
+def formulas(name):
+    """Return the TeX of a page's formulas, but for those in folded code."""
+    found = article(name).cssselect("annotation")
+    return [" ".join(each.text_content().split()) for each in found]

@@ -1,0 +1,38 @@
+"""What the site's first page offers: all that was made, with its size, and nothing in the zip."""
+
+import re
+import zipfile
+
+from tools.offers import BOOK, MADE, PAPERS, SITE
+
+INDEX = "book/index.html"
+
+
+def offered(text):
+    return dict(re.findall(r'href="\.\./paper/([^"]+)" download>([^<]+)</a>', text))
+
+
+def test_the_first_page_offers_what_was_made_with_its_size():
+    text = (SITE / INDEX).read_text(encoding="utf-8")
+    links = offered(text)
+    assert set(links) >= {f"{BOOK}.pdf", f"{BOOK}.epub"}
+    for name, words in links.items():
+        size = (SITE / "paper" / name).stat().st_size
+        assert size == (MADE / name).stat().st_size
+        if name.startswith(BOOK):
+            assert f"({size / 1e6:.1f} MB)" in words
+    for suffix in PAPERS.values():
+        name = f"{BOOK}{suffix}.pdf"
+        assert (name in links) == (MADE / name).is_file()
+    assert sum(name[0].isdigit() for name in links) == len(
+        {*MADE.glob("[0-9]*.pdf")} - {*MADE.glob("*-letter.pdf")}
+    )
+
+
+def test_the_zip_has_and_offers_none_of_it():
+    with zipfile.ZipFile(SITE / f"{BOOK}.zip") as archive:
+        names = archive.namelist()
+        text = archive.read(f"{BOOK}/{INDEX}").decode()
+    assert not [name for name in names if name.endswith((".pdf", ".epub"))]
+    assert not offered(text)
+    assert 'data-offers="book"></span>' in text

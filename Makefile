@@ -48,7 +48,7 @@ pdf: book .venv-paper/ready ## make the book, and each chapter, as PDF for A4 an
 	@$(foreach paper,$(PAPERS),$(MAKE) --no-print-directory $(paper).pdf &&) $(BIN)/python -m tools book add-paper
 
 %.pdf:
-	$(call stage,$@,see the last lines below) .venv-paper/bin/python -m tools paper pdf $*
+	$(call stage,$@,see the last lines below) .venv-paper/bin/python -m tools paper pdf $* $(ALONE)
 
 epub: book .venv-paper/ready ## make the book as EPUB, in _build/paper and on the site
 	$(call stage,epub,see the last lines below) .venv-paper/bin/python -m tools paper epub
@@ -83,7 +83,9 @@ test-site: ## test the files of the built site
 	$(call stage,site,read the first failing test below; look at the page in $(SITE)) $(BIN)/pytest -q -n $(JOBS) --dist loadgroup tests/site
 
 # What lays out the pages needs Pango, which is no Python package; epubcheck needs Java.
+# What is tested are the book for A4 and one chapter: the others are written in the same way.
 test-paper: export PAPERS = A4
+test-paper: export ALONE = 1
 test-paper: book .venv-paper/ready ## make the book for A4 and as EPUB, and test both
 	@if .venv-paper/bin/python -c "import weasyprint" 2> /dev/null; then \
 	  $(MAKE) --no-print-directory pdf epub paper-tests; \

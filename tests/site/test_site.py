@@ -25,6 +25,7 @@ from course.promises import keep
 from course.words import say
 from tests.drafts import every
 from tests.quiz_words import words, words_of_source
+from tools import offers
 
 SITE = ROOT / "_build" / "html"
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
@@ -501,9 +502,12 @@ def test_the_zip_holds_the_site():
             if not name.startswith("lite/")
         }
     built = {path.relative_to(SITE).as_posix() for path in SITE.rglob("*") if path.is_file()}
-    extra = {name for name in built if name.startswith("lite/")}
+    extra = {name for name in built if name.startswith(("lite/", "paper/"))}
     assert built - extra - packed == {"the-attention-book.zip", ".buildinfo"}
     assert "lite/lab/index.html" in packed
+    first = "book/index.html"  # what it offers besides is not in the zip
+    offered = (SITE / first).read_text(encoding="utf-8")
+    assert pages.pop(first).decode() == offers.PLACE.sub(r"\1\3", offered)
     assert all(data == (SITE / name).read_bytes() for name, data in pages.items())
 
 

@@ -7,10 +7,10 @@ from tools.paper import epub, pdf
 from tools.paper.pages import Book
 
 
-def main(kind: str = "", paper: str = "A4") -> None:
-    """Make one of them, in `_build/paper`."""
+def main(kind: str = "", paper: str = "A4", alone: str = "99") -> None:
+    """Make one of them, in `_build/paper`; and so many chapters by themselves."""
     if kind == "pdf" and paper in PAPERS:
-        print(pdf.write(Book(), paper))
+        print(pdf.write(Book(), paper, int(alone)))
     elif kind == "epub":
         print(epub.write(Book()))
     else:

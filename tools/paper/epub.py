@@ -139,7 +139,7 @@ def as_xhtml(part: Part, pack: Pack) -> str:
             letter.text = DOUBLE_STRUCK.get(letter.text, letter.text)
         math.tail = formula.tail
         formula.getparent().replace(formula, math)
-    for mark in text.cssselect(".where"):
+    for mark in text.cssselect(".where, .room .line"):
         mark.drop_tree()
     for picture in list(text.iter("img")):
         show(picture, pack)

@@ -24,5 +24,10 @@ def entries(book: Book) -> Iterator[tuple[str, list[str]]]:
             place = strong.get("id") or anchor(part.name, f"bold-{count}")
             strong.set("id", place)
             bold.setdefault(word, []).append(place)
-    for term in sorted(found, key=lambda term: term.strip("-[").casefold()):
+    for term in sorted(found, key=sorted_by):
         yield term, found[term] + bold.get(term.casefold(), [])
+
+
+def sorted_by(term: str) -> str:
+    """Return what a term is looked for by, without a sign before it."""
+    return term.lstrip("-[").casefold()

@@ -31,6 +31,7 @@ ONLINE = {"index", PACKAGE, REFERENCES, "every-because", "kill-table"}
 ONLINE |= {"instructors", "instructors-grading", "instructors-hub"}
 GONE = ".headerlink, .on-dark, .live-try, .live-said, .live-controls, .live-caption, .filter"
 GONE += ", .cited-in, .viewcode-link, .label, .colon, script, button"
+LINES = 4  # to write an answer on
 LONGEST = 150  # characters of the line that a fold leaves
 HEADINGS = ("h1", "h2", "h3")
 
@@ -298,7 +299,8 @@ def move_solutions(part: Part) -> None:
         section.append(fold)
         to_it = builder.A(say("paper_solution"), href=f"#{fold.get('id')}")
         part.places[fold.get("id")] = say("paper_solutions")
-        room = builder.DIV(builder.P(to_it, {"class": "to-solution"}), {"class": "room"})
+        lines = [builder.DIV({"class": "line"}) for _ in range(LINES)]
+        room = builder.DIV(builder.P(to_it, {"class": "to-solution"}), *lines, {"class": "room"})
         exercise.addnext(room)
         room.tail, exercise.tail = exercise.tail, None
 

@@ -25,7 +25,7 @@ from weasyprint.text.fonts import FontConfiguration
 from course.chapters import ROOT
 from course.words import say
 from tools.offers import BOOK, PAPERS
-from tools.paper.indexing import entries
+from tools.paper.indexing import entries, sorted_by
 from tools.paper.pages import ADDRESS, FOLDER, PACKAGE, SETTINGS, SITE, Book, Part, anchor
 
 # Whose way of tagging this extends: formulas get their TeX as text. A test compares.
@@ -184,8 +184,8 @@ def space() -> html.HtmlElement:
     return element
 
 
-def write(book: Book, paper: str) -> str:
-    """Write the book and each of its chapters; return what was written."""
+def write(book: Book, paper: str, alone: int) -> str:
+    """Write the book, and so many of its chapters by themselves; return what was written."""
     complaints = Complaints()
     logging.getLogger("weasyprint").handlers = [complaints]
     press, laid_out, numbers, first = Press(paper), [], {}, 1
@@ -212,11 +212,10 @@ def write(book: Book, paper: str) -> str:
     whole = FOLDER / f"{BOOK}{PAPERS[paper]}.pdf"
     labels = len(opening.pages) + len(opening.pages) % 2
     opening.copy(bound).write_pdf(whole, finisher=numbered(labels, 1), **OPTIONS)
-    for part, pages, number in laid_out:
-        if part.chapter:
-            outside(pages, book, part)
-            path = FOLDER / f"{part.name}{PAPERS[paper]}.pdf"
-            pages.write_pdf(path, finisher=numbered(0, number), **OPTIONS)
+    for part, pages, number in [each for each in laid_out if each[0].chapter][:alone]:
+        outside(pages, book, part)
+        path = FOLDER / f"{part.name}{PAPERS[paper]}.pdf"
+        pages.write_pdf(path, finisher=numbered(0, number), **OPTIONS)
     if complaints.told:
         sys.exit("\n".join(sorted(set(complaints.told))))
     size = whole.stat().st_size / 1e6
@@ -289,8 +288,8 @@ def indexed(terms: list[tuple[str, list[str]]], numbers: dict[str, int]) -> str:
     lines = [f'<article id="index"><h1>{escape(say("paper_index"))}</h1><div class="columns">']
     letter = ""
     for term, places in terms:
-        if term[0].casefold() != letter:
-            letter = term[0].casefold()
+        if sorted_by(term)[0] != letter:
+            letter = sorted_by(term)[0]
             lines.append(f'<h2 class="letter">{escape(letter.upper())}</h2>')
         pages = {}
         for place in places:

@@ -125,8 +125,8 @@ def test_nothing_stands_beyond_the_margins(pages, book):
         for index in range(text.count_rects()):
             box = text.get_rect(index)
             words = text.get_text_bounded(*box)
-            slack = 2 * MM if words.endswith(" ") else 1  # of a last space nothing is seen
-            inside = box[0] > left - 1 and box[2] < width - right + slack
+            slack = 2 * MM if words.endswith(" ") else MM  # of a last space nothing is seen
+            inside = box[0] > left - MM and box[2] < width - right + slack
             if not (inside and box[1] > 10 * MM and box[3] < height - 10 * MM):
                 outside.append((number + 1, words))
     assert outside == []

@@ -85,7 +85,7 @@ def build() -> None:
         sys.exit("the site was not built")
     for name, digest in now.items():
         (BUILD / name).write_text(digest)
-    offers.withdraw()
+    offers.forget()
     stands_in = SITE / STAND_IN
     if stands_in.is_file() and "make lite" in stands_in.read_text(encoding="utf-8"):
         pack()

@@ -59,6 +59,13 @@ def withdraw() -> None:
     fill({})
 
 
+def forget() -> None:
+    """Delete what was made of pages that have changed."""
+    for path in MADE.glob("*.*"):
+        path.unlink()
+    withdraw()
+
+
 def offer() -> None:
     """Put what was made into the site, and links to it on the first page."""
     withdraw()

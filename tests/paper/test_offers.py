@@ -3,9 +3,12 @@
 import re
 import zipfile
 
+from course.chapters import chapters
+from tools import offers
 from tools.offers import BOOK, MADE, PAPERS, SITE
 
 INDEX = "book/index.html"
+ALONE = [f"{chapter.name}.pdf" for chapter in chapters()]
 
 
 def offered(text):
@@ -13,20 +16,24 @@ def offered(text):
 
 
 def test_the_first_page_offers_what_was_made_with_its_size():
-    text = (SITE / INDEX).read_text(encoding="utf-8")
-    links = offered(text)
+    links = offered((SITE / INDEX).read_text(encoding="utf-8"))
     assert set(links) >= {f"{BOOK}.pdf", f"{BOOK}.epub"}
     for name, words in links.items():
         size = (SITE / "paper" / name).stat().st_size
         assert size == (MADE / name).stat().st_size
-        if name.startswith(BOOK):
-            assert f"({size / 1e6:.1f} MB)" in words
+        assert name in ALONE or f"({size / 1e6:.1f} MB)" in words
     for suffix in PAPERS.values():
         name = f"{BOOK}{suffix}.pdf"
         assert (name in links) == (MADE / name).is_file()
-    assert sum(name[0].isdigit() for name in links) == len(
-        {*MADE.glob("[0-9]*.pdf")} - {*MADE.glob("*-letter.pdf")}
-    )
+
+
+def test_chapters_are_offered_when_all_are_there(tmp_path, monkeypatch):
+    monkeypatch.setattr(offers, "MADE", tmp_path)
+    for number, name in enumerate(ALONE, 1):
+        assert not offered(" ".join(offers.single()))
+        (tmp_path / name).write_bytes(bytes(number * 100_000))
+    assert list(offered(" ".join(offers.single()))) == ALONE
+    assert not offered(" ".join(offers.book()))
 
 
 def test_the_zip_has_and_offers_none_of_it():

@@ -111,6 +111,8 @@ def test_fonts_are_in_the_file_and_their_letters_can_be_read(book):
                 continue
             seen.add(font.objgen)
             assert "/ToUnicode" in font
+            ours = re.match(r"/[A-Z]{6}\+(Book-|KaTeX_)", str(font.BaseFont))
+            assert ours, f"{font.BaseFont}, of this machine: name one of the book's in paper.css"
             (descendant,) = font.DescendantFonts
             assert {"/FontFile2", "/FontFile3"} & set(descendant.FontDescriptor.keys())
     assert seen

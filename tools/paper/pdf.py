@@ -110,6 +110,8 @@ def faces() -> str:
     mono, found = Path(matplotlib.get_data_path(), "fonts/ttf"), []
     for name, style in (("", "normal"), ("-Bold", "bold"), ("-Oblique", "italic")):
         found.append(("Book Mono", mono / f"DejaVuSansMono{name}.ttf", style))
+    # What the site's fonts lack, such as ✓, would else be of whatever the machine has.
+    found.append(("Book Signs", mono / "DejaVuSans.ttf", "normal"))
     for name, file, styles in FONTS:
         for weight, style in styles.items():
             cut = FOLDER / f"fonts/{file}-{weight}.ttf"

@@ -527,11 +527,8 @@ class Decoder:
         tokens = check_tokens("tokens", given, len(self.embedding))
         check_axes("tokens", tokens, 1, "(..., len)")
         length = tokens.shape[-1]
-        if position_ids is None:
-            position_ids = np.arange(length)
-        else:
-            position_ids = check_positions("position_ids", position_ids, tokens.shape)
-            position_ids = np.atleast_1d(position_ids)
+        position_ids = np.arange(length) if position_ids is None else position_ids
+        position_ids = np.atleast_1d(check_positions("position_ids", position_ids, tokens.shape))
         may_see = _causal(length, length)
         if mask is not None:
             shape = (*tokens.shape, length)

@@ -133,8 +133,7 @@ def blockwise_attention(
     for head in np.ndindex(leading):
         q, k, v = (_of_head(array, head, leading) for array in (query, key, value))
         seen = None if mask is None else _of_head(mask, head, leading)
-        one = q, k, v, seen, causal, scale
-        _one_head(*one, block_size, room, output[head], logsumexp[head])
+        _one_head(q, k, v, seen, causal, scale, block_size, room, output[head], logsumexp[head])
     return BlockwiseOutput(output.astype(dtype, copy=False), logsumexp)
 
 
@@ -146,9 +145,8 @@ def _of_head(array: NDArray[Any], head: tuple[int, ...], leading: tuple[int, ...
     if array.ndim < 3:
         return array
     *outer, number = head
-    heads = array.shape[-3]
     array = np.broadcast_to(array, (*leading[:-1], *array.shape[-3:]))
-    matrix: NDArray[Any] = array[(*outer, number * heads // leading[-1])]
+    matrix: NDArray[Any] = array[(*outer, number * array.shape[-3] // leading[-1])]
     return matrix
 
 

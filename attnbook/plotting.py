@@ -104,27 +104,15 @@ def attention_heatmap(
     if ax is None:
         cell = min(0.45, (_WIDEST - 1.6) / max(len_k, 1))
         _, ax = plt.subplots(figsize=(1.6 + cell * len_k, 1.1 + cell * len_q))
-    allowed = np.ma.masked_where(~mask, weights)
-    mesh = ax.pcolormesh(allowed, vmin=0, vmax=1)
-    ax.pcolor(
-        np.ma.masked_where(mask, weights),
-        cmap=ListedColormap(["none"]),
-        edgecolors=_HATCH,
-        hatch="////",
-        linewidth=0,
-    )
+    seen, hidden = np.ma.masked_where(~mask, weights), np.ma.masked_where(mask, weights)
+    mesh = ax.pcolormesh(seen, vmin=0, vmax=1)
+    empty = ListedColormap(["none"])
+    ax.pcolor(hidden, cmap=empty, edgecolors=_HATCH, hatch="////", linewidth=0)
     if annotate:
         for row, column in np.argwhere(mask):
             weight = weights[row, column]
-            dark = weight < 0.6
-            ax.text(
-                column + 0.5,
-                row + 0.5,
-                f"{weight:.2f}",
-                color="white" if dark else "black",
-                ha="center",
-                va="center",
-            )
+            ink = "white" if weight < 0.6 else "black"
+            ax.text(column + 0.5, row + 0.5, f"{weight:.2f}", color=ink, ha="center", va="center")
     ax.set_xticks(np.arange(len_k) + 0.5, key_labels)
     ax.set_yticks(np.arange(len_q) + 0.5, query_labels)
     if max(map(len, key_labels), default=0) > 4:
@@ -134,9 +122,8 @@ def attention_heatmap(
     ax.grid(False)
     ax.spines[:].set_visible(False)
     if colorbar:
-        bar = ax.figure.colorbar(
-            mesh, ax=ax, label="attention weight", ticks=[0, 0.5, 1], shrink=0.9
-        )
+        bar = ax.figure.colorbar(mesh, ax=ax, ticks=[0, 0.5, 1], shrink=0.9)
+        bar.set_label("attention weight")
         bar.outline.set_visible(False)
         bar.ax.grid(False)
     return ax
@@ -185,13 +172,9 @@ def number_grid(
     if ax is None:
         cell = min(0.7, _WIDEST / max(columns, 1))
         _, ax = plt.subplots(figsize=(cell * columns, cell * rows))
-    ax.pcolormesh(
-        np.arange(values.size).reshape(values.shape),
-        cmap=ListedColormap(colors.tolist()),
-        edgecolors="#4a6b80",
-        linewidth=1,
-        gid="numbers",  # by which the site knows that its colours are no data
-    )
+    numbers, each = np.arange(values.size).reshape(values.shape), ListedColormap(colors.tolist())
+    # By its id the site knows that its colours are no data.
+    ax.pcolormesh(numbers, cmap=each, edgecolors="#4a6b80", linewidth=1, gid="numbers")
     for row, column in np.ndindex(rows, columns):
         text = fmt.format(values[row, column])
         ax.text(column + 0.5, row + 0.5, text, ha="center", va="center")

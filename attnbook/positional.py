@@ -144,10 +144,8 @@ def _turn_for(
     """Check what a rotation is given, and return by what x is multiplied."""
     check_sequences(False, **{name: x})
     _check_pairing(pairing)
-    if positions is None:
-        positions = np.arange(x.shape[-2])
-    else:
-        positions = check_positions("positions", positions, x.shape[:-1])
+    positions = np.arange(x.shape[-2]) if positions is None else positions
+    positions = check_positions("positions", positions, x.shape[:-1])
     return _turn(positions, x.shape[-1], base, x.dtype)
 
 

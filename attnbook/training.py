@@ -132,26 +132,21 @@ def _layer_backward(
     d_fed, d_w_gate, d_w_up, d_w_down = _swiglu_backward(
         d_output, steps.fed, layer.w_gate, layer.w_up, layer.w_down
     )
-    d_between, d_feed_forward_norm = _rms_norm_backward(
-        d_fed, steps.between, layer.feed_forward_norm, eps
-    )
+    d_between, d_norm = _rms_norm_backward(d_fed, steps.between, layer.feed_forward_norm, eps)
     d_between = d_between + d_output  # beside the feed-forward layer
     d_heads, of_output = _combine_backward(d_between, attention, steps.heads)
     d_queries, d_keys, d_values = _heads_backward(
-        *(d_heads, steps.queries, steps.keys, steps.values),
-        *(None, steps.heads, steps.weights),
+        *(d_heads, steps.queries, steps.keys, steps.values), *(None, steps.heads, steps.weights)
     )
     of_heads = turn_back(d_queries), turn_back(d_keys), d_values
-    d_normed_q, d_normed_k, d_normed_v, d_attention = _project_backward(
-        of_heads, attention, normed, normed, normed, of_output
-    )
-    d_normed = d_normed_q + d_normed_k + d_normed_v
+    *parts, d_attention = _project_backward(of_heads, attention, normed, normed, normed, of_output)
+    d_normed = parts[0] + parts[1] + parts[2]  # from query, key and value
     d_x, d_attention_norm = _rms_norm_backward(d_normed, x, layer.attention_norm, eps)
     d_x = d_x + d_between  # beside the attention
     return d_x, DecoderLayer(
         attention_norm=d_attention_norm,
         attention=d_attention,
-        feed_forward_norm=d_feed_forward_norm,
+        feed_forward_norm=d_norm,
         w_gate=d_w_gate,
         w_up=d_w_up,
         w_down=d_w_down,

@@ -6,7 +6,7 @@ The others are translators with a part taken out, or with a mistake in their gra
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,15 +100,10 @@ def runs() -> dict[str, list[Run]]:
     >>> [run.seed for run in runs()["whole"]]
     [0, 1, 2, 3, 4]
     """
-    return {
-        name: [
-            Run(
-                **{key: run[key] for key in ("seed", "exact", "characters")},
-                loss=np.nan if run["loss"] is None else run["loss"],
-                by_form=np.array(run["by_form"]),
-                curve=np.array(run["curve"], dtype=np.float64),
-            )
-            for run in runs
-        ]
-        for name, runs in facts("translator")["runs"].items()
-    }
+    stored = facts("translator")["runs"]
+    return {name: [_run(**run) for run in runs] for name, runs in stored.items()}
+
+
+def _run(*, loss: float | None, by_form: list[float], curve: list[float], **others: Any) -> Run:
+    loss = np.nan if loss is None else loss
+    return Run(loss=loss, by_form=np.array(by_form), curve=np.array(curve, float), **others)

@@ -71,18 +71,14 @@ def load(path: str | os.PathLike[str] | None = None) -> Decoder:
             attention = MultiHeadAttention(
                 num_heads=facts["llama.attention.head_count"],
                 num_kv_heads=facts["llama.attention.head_count_kv"],
-                w_q=read(f"{block}.attn_q"),
-                w_k=read(f"{block}.attn_k"),
-                w_v=read(f"{block}.attn_v"),
+                **{f"w_{letter}": read(f"{block}.attn_{letter}") for letter in "qkv"},
                 w_o=read(f"{block}.attn_output"),
             )
             layer = DecoderLayer(
                 attention_norm=read(f"{block}.attn_norm"),
                 attention=attention,
                 feed_forward_norm=read(f"{block}.ffn_norm"),
-                w_gate=read(f"{block}.ffn_gate"),
-                w_up=read(f"{block}.ffn_up"),
-                w_down=read(f"{block}.ffn_down"),
+                **{f"w_{name}": read(f"{block}.ffn_{name}") for name in ("gate", "up", "down")},
             )
             layers.append(layer)
         return Decoder(
@@ -250,11 +246,10 @@ def window_loss(window: int | None = None, kept: Sequence[int] = ()) -> NDArray[
     records = {
         (row["window"], tuple(row["kept"])): row["nats"] for row in facts("smollm2")["windows"]
     }
-    if (window, tuple(kept)) not in records:
-        raise ValueError(
-            f"window and kept must be one of {[*records]}, got {(window, tuple(kept))}"
-        )
-    return np.array(records[window, tuple(kept)])
+    wanted = window, tuple(kept)
+    if wanted not in records:
+        raise ValueError(f"window and kept must be one of {[*records]}, got {wanted}")
+    return np.array(records[wanted])
 
 
 def sink_weights() -> dict[str, tuple[float, float]]:

@@ -23,12 +23,8 @@ from attnbook.pretrained._data import arrays, facts, tree
 from attnbook.toys.small_world import WORDS
 
 Scheme = Literal["rotary", "sinusoidal", "alibi", "none"]
-SCHEMES: dict[str, Rotary | Sinusoidal | Alibi | None] = {
-    "rotary": Rotary(),
-    "sinusoidal": Sinusoidal(),
-    "alibi": Alibi(),
-    "none": None,
-}
+SCHEMES: dict[str, Rotary | Sinusoidal | Alibi | None]
+SCHEMES = {"rotary": Rotary(), "sinusoidal": Sinusoidal(), "alibi": Alibi(), "none": None}
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,8 @@ WOMEN = ("Ann", "Mia", "Eva", "Zoe", "Ida", "Kim")
 PEOPLE = MEN + WOMEN
 THINGS = ("kite", "ball", "book", "drum", "cake", "boat", "hat", "key", "lamp", "cup")
 COLOURS = ("red", "blue", "green", "white", "black", "yellow")
-PLACES = (
-    *("park", "garden", "kitchen", "forest", "barn"),
-    *("shop", "tower", "cave", "mill", "school"),
-)
+PLACES: tuple[str, ...] = ("park", "garden", "kitchen", "forest", "barn")
+PLACES += ("shop", "tower", "cave", "mill", "school")
 _OTHERS = "is in the with gives to goes because has it he she happy sad who where what colour ? ."
 WORDS = (START, END, *PEOPLE, *THINGS, *COLOURS, *PLACES, *_OTHERS.split())
 

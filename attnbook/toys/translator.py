@@ -202,8 +202,7 @@ class Translator:
 
     def memory(self, source: ArrayLike) -> Array:
         """Read texts: return what the decoder looks at, (..., source_len, d_model)."""
-        source = self._tokens("source", source)
-        memory, *_ = self._read(source, _seen(source))
+        _, memory, _ = self._remembered(source, None)
         return memory
 
     def logits(
@@ -238,10 +237,8 @@ class Translator:
         ----------
         source, target_in, memory : as for logits
         """
-        source, target_in = self._tokens("source", source), self._tokens("target_in", target_in)
-        seen = _seen(source)
-        own, weights, *_ = self._read(source, seen)
-        memory = _another(memory, own)
+        seen, memory, weights = self._remembered(source, memory)
+        target_in = self._tokens("target_in", target_in)
         logits, past_weights, cross_weights, *_ = self._write(target_in, memory, seen)
         return TranslatorTrace(logits, memory, weights, past_weights, cross_weights)
 
@@ -256,11 +253,8 @@ class Translator:
         -------
         (..., 10)
         """
-        source = self._tokens("source", source)
-        seen = _seen(source)
-        own, *_ = self._read(source, seen)
-        memory = _another(memory, own)
-        written = np.full((*source.shape[:-1], 1), START)
+        seen, memory, _ = self._remembered(source, memory)
+        written = np.full((*memory.shape[:-2], 1), START)
         for _ in range(_LENGTH):
             logits, *_ = self._write(written, memory, seen)
             best = logits[..., -1:, :].argmax(axis=-1)  # (..., 1)
@@ -282,6 +276,18 @@ class Translator:
         if not tokens.ndim or not tokens.shape[-1]:
             raise ValueError(f"{name} must have shape (..., len), len > 0, got {tokens.shape}")
         return tokens
+
+    def _remembered(
+        self, source: ArrayLike, another: ArrayLike | None
+    ) -> tuple[Mask, Array, Array]:
+        """Return what may be seen, the memory, or another if given, and the encoder's weights."""
+        source = self._tokens("source", source)
+        seen = _seen(source)
+        memory, weights, *_ = self._read(source, seen)
+        if another is not None:
+            another = real_array("memory", another)
+            check_shape("memory", another, memory.shape)
+        return seen, memory if another is None else another, weights
 
     def _read(self, source: NDArray[np.intp], seen: Mask) -> tuple[NDArray[Any], ...]:
         """Return memory, weights and the encoder's steps, (..., source_len, d_model) if unsaid."""
@@ -338,15 +344,6 @@ def after_start(target: ArrayLike) -> NDArray[np.intp]:
     target = np.asarray(target)
     start = np.full((*target.shape[:-1], 1), START)
     return np.concatenate([start, target[..., :-1]], axis=-1)
-
-
-def _another(memory: ArrayLike | None, own: Array) -> Array:
-    """Return the memory that is given, if one is, and if it is as large as the source's own."""
-    if memory is None:
-        return own
-    memory = real_array("memory", memory)
-    check_shape("memory", memory, own.shape)
-    return memory
 
 
 def _seen(source: NDArray[np.intp]) -> Mask:

@@ -35,7 +35,7 @@ rng = np.random.default_rng(0)
 def who_is_before(question):
     orders = list(itertools.permutations("abcde"))
     assert len(orders) in numbers(question)
-    before = ["nobody" if o[0] == "a" else o[o.index("a") - 1] for o in orders]
+    before = ["nobody" if o[0] == "b" else o[o.index("b") - 1] for o in orders]
     best = max(map(before.count, set(before)))
     assert best == 24
     return str(Fraction(best, len(orders)))

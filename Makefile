@@ -45,13 +45,15 @@ lite: book .venv-lite/wheels ## build the book that runs in the browser into _bu
 # A chapter's pages are cut from the book's: nothing is laid out twice but for another paper.
 PAPERS ?= A4 Letter
 pdf: book .venv-paper/ready ## make the book, and each chapter, as PDF for A4 and Letter, in _build/paper and on the site
-	@$(foreach paper,$(PAPERS),$(MAKE) --no-print-directory $(paper).pdf &&) $(BIN)/python -m tools book add-paper
+	@$(foreach paper,$(PAPERS),$(MAKE) --no-print-directory $(paper).pdf &&) true
+	@$(BIN)/python -m tools book add-paper
 
 %.pdf:
 	$(call stage,$@,see the last lines below) .venv-paper/bin/python -m tools paper pdf $* $(ALONE)
 
 epub: book .venv-paper/ready ## make the book as EPUB, in _build/paper and on the site
-	@$(MAKE) --no-print-directory book.epub && $(BIN)/python -m tools book add-paper
+	@$(MAKE) --no-print-directory book.epub
+	@$(BIN)/python -m tools book add-paper
 
 %.epub:
 	$(call stage,epub,see the last lines below) .venv-paper/bin/python -m tools paper epub
@@ -89,11 +91,11 @@ test-site: ## test the files of the built site
 test-paper: export ALONE = 1
 test-paper: book .venv-paper/ready ## make the book for A4 and as EPUB, and test both
 	@if .venv-paper/bin/python -c "import weasyprint" 2> /dev/null; then \
-	  $(MAKE) --no-print-directory A4.pdf && $(MAKE) --no-print-directory book.epub && \
-	  $(BIN)/python -m tools book add-paper && $(MAKE) --no-print-directory paper-tests; \
+	  $(MAKE) --no-print-directory paper-tests; \
 	else echo "test-paper SKIPPED: no Pango found. To do: install libpangoft2-1.0-0 libharfbuzz-subset0"; test -z "$$CI"; fi
 
-paper-tests:
+paper-tests: A4.pdf book.epub
+	@$(BIN)/python -m tools book add-paper
 	@command -v epubcheck > /dev/null || { echo "epubcheck SKIPPED: not found. To do: install epubcheck"; test -z "$$CI"; }
 	$(call stage,paper,read the first failing test below; look at the file in _build/paper) \
 	  .venv-paper/bin/python -m pytest -q --confcutdir tests/paper tests/paper

@@ -86,6 +86,7 @@ class Book:
             number_sections(part)
         for part in self.parts:
             close_folds(part)
+            lay_out_tabs(part)
             lay_out_quiz(part)
             move_solutions(part)
             tell_of_live_figures(part)
@@ -243,6 +244,19 @@ def close_folds(part: Part) -> None:
         line = builder.P(f"{text} · ", link, {"class": "fold"})
         line.tail = fold.tail
         fold.getparent().replace(fold, line)
+
+
+def lay_out_tabs(part: Part) -> None:
+    """Show all tabs, one after another, each below its title: on paper nothing is chosen."""
+    for tabs in part.article.cssselect("fieldset.tabs"):
+        tabs.tag = "div"
+        tabs.attrib.pop("aria-label")
+        for button in tabs.cssselect("input"):
+            button.drop_tree()
+        for title in tabs.cssselect("label"):
+            title.tag = "p"
+            title.attrib.pop("for")
+            title.set("class", "rubric")
 
 
 def lay_out_quiz(part: Part) -> None:

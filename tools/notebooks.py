@@ -134,6 +134,7 @@ def old_outputs() -> dict[str, str]:
 
 def main(*paths: str) -> None:
     """Execute the named notebooks, or all."""
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # as in make: two threads add in another order
     every = [path for chapter in chapters() for path in chapter.notebooks]
     for path in [Path(each).resolve() for each in paths] if paths else every:
         execute(path)

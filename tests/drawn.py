@@ -3,7 +3,7 @@
 import re
 
 PLACE = re.compile(r"-?\d+(?:\.\d+)?")
-NOT_SEEN = 0.05  # points; a model's float32 differs by less in another BLAS kernel, or on two threads
+NOT_SEEN = 0.05  # points; less is what another BLAS kernel or a second thread changes in float32
 
 
 def drawn_alike(one: str, other: str) -> bool:

@@ -45,7 +45,7 @@ def main(*arguments: str) -> None:
     names = [name for name in arguments if name != "--write"] or frameworks.things()
     seen, wrong = json.loads(SEEN.read_text("utf-8"))["seen"] if SEEN.exists() else {}, 0
     for thing in names:
-        for library in libraries(thing):
+        for library in frameworks.libraries(thing):
             try:
                 seen.setdefault(thing, {})[library] = differences(thing, library)
                 print(f"{thing:20} {library:6} {seen[thing][library]}", flush=True)
@@ -58,9 +58,6 @@ def main(*arguments: str) -> None:
         text = json.dumps({"made_with": made_with, "seen": kept}, indent=1)
         SEEN.write_text(text + "\n", encoding="utf-8")
     sys.exit(f"{wrong} are wrong" if wrong else 0)
-
-
-libraries = frameworks.libraries
 
 
 def differences(thing: str, library: str) -> dict[str, float]:

@@ -61,12 +61,23 @@ def test_its_page_is_built_and_listed_and_linked(new):
     assert headed in (site / "instructors.html").read_text("utf-8")
 
 
-def test_it_is_tested_as_the_others_are(new):
+@pytest.fixture(scope="module")
+def tested(new):
+    """Return what pytest tells of the tests of the new chapter and of the draft, run at once."""
     files = ["tests/book", "tests/package/test_exercises.py", "tests/site"]
-    told = run(
-        new.root, "pytest", "-q", "-n", "2", "-p", "no:cacheprovider", "-k", "made or toc", *files
-    )
-    assert int(re.search(r"(\d+) passed", told)[1]) > 100
+    options = [
+        "-v",
+        "-rs",
+        "-p",
+        "no:cacheprovider",
+        "-k",
+        f"made or toc or {drafts(new.root)[0].name}",
+    ]
+    return run(new.root, "pytest", *options, *files)
+
+
+def test_it_is_tested_as_the_others_are(new, tested):
+    assert len(re.findall(r"::.*made-.* PASSED", tested)) > 100
     options = ["--nbval", "-o", "addopts=", "-o", "filterwarnings="]
     assert "passed" in run(new.root, "pytest", "-q", "-p", "no:doctest", *options, new.notebook)
 
@@ -83,13 +94,10 @@ def test_a_draft_behind_it_is_built_and_marked_and_no_part_of_the_course(new):
     assert draft.name not in (site / "sitemap.xml").read_text(encoding="utf-8")
 
 
-def test_what_holds_of_a_draft_is_tested_and_the_rest_is_skipped_with_the_reason(new):
+def test_what_holds_of_a_draft_is_tested_and_the_rest_is_skipped_with_the_reason(new, tested):
     (draft,) = drafts(new.root)
-    files = ["tests/book/test_book.py", "tests/book/test_instructors.py", "tests/site"]
-    options = ["-q", "-n", "2", "-p", "no:cacheprovider", "-rs", "-k", draft.name]
-    told = run(new.root, "pytest", *options, *files)
-    assert int(re.search(r"(\d+) passed", told)[1]) > 15
-    assert f"{draft.name} is a draft: set draft = false in course/{draft.module}" in told
+    assert len(re.findall(rf"::.*{draft.name}.* PASSED", tested)) > 15
+    assert f"{draft.name} is a draft: set draft = false in course/{draft.module}" in tested
 
 
 def test_it_is_sliced_into_slides(new):

@@ -100,14 +100,15 @@ def weight_of_a_third(question):
     weights = scaled_dot_product_attention(q, k, v).weights[tokens.index("it")]
     assert weights.argmax() == tokens.index("[CLS]")
     assert np.isclose(weights[0], 1 / 3, atol=0.01)
-    shares = []
-    for value in (v, v @ minilm.multi_head_attention(3).w_o[32:64]):  # either may be meant
-        lengths = np.linalg.norm(value, axis=-1)
-        shares.append(weights * lengths / (weights @ lengths))
-        assert shares[-1].argmax() == tokens.index("animal")
-        assert lengths[0] <= lengths[1:].min() / 12
-    assert max(share[0] for share in shares) < 0.03
-    return f"{100 * shares[-1][0]:.0f}"
+    it = tokens.index("it")
+    before = scaled_dot_product_attention(q, k, v).output[it]
+    after = scaled_dot_product_attention(q, k, v, np.arange(len(x)) != 0).output[it]
+    assert np.linalg.norm(weights[0] * v[0]) < 0.05 * np.linalg.norm(before)
+    alike = before @ after / np.linalg.norm(before) / np.linalg.norm(after)
+    assert alike > 0.99
+    assert np.isclose(np.linalg.norm(after) / np.linalg.norm(before), 1.5, atol=0.05)
+    np.testing.assert_allclose(after, (before - weights[0] * v[0]) / (1 - weights[0]))
+    return "half-as-much-again"
 
 
 @TRUTHS.question
@@ -138,7 +139,7 @@ def each_word_of_a_caption_gets_a_picture_once(shown):
     drawn = {}
     for source, outputs in shown:
         for svg in pictures(outputs):
-            drawn[source.split('"')[1]] = re.findall(r"<!-- (\w+): at most", svg)
+            drawn[source.split('"')[1]] = re.findall(r"<!-- (\w+) -->", svg)
     assert [len(words) for words in drawn.values()] == [4, 9, 1]
     assert set(drawn["fire on the grass"]) == {"fire", "on", "the", "grass"}
 

@@ -10,8 +10,6 @@ import ast
 import builtins
 import contextlib
 import functools
-import os
-import subprocess
 import time
 from collections.abc import Iterator
 from queue import Empty
@@ -21,7 +19,6 @@ from jupyter_core.utils import run_sync
 from nbclient.exceptions import CellExecutionComplete, CellTimeoutError, DeadKernelError
 from nbformat.v4 import new_output
 from nbgrader import utils
-from nbgrader.api import Gradebook
 from nbgrader.preprocessors import Execute
 from traitlets import Bool, Integer
 
@@ -29,7 +26,7 @@ from attnbook.exercises import WrongAnswer
 from course.grading import on_examples, sandbox
 from course.grading.judging import GENERAL
 from course.grading.remote import NoAnswer, Remote
-from course.grading.seeds import SEED, VARIABLE, class_phrase, class_seed
+from course.grading.seeds import SEED, class_phrase, class_seed
 from course.grading.showing import LEFT_OUT, plain_outputs
 
 # Whose methods, some of them private, are replaced here; a test compares with constraints.txt.
@@ -88,69 +85,37 @@ class JudgedExecute(Execute):
         self.interrupt_on_timeout = False  # a loop may catch the interrupt: end the kernel instead
         self.raise_on_iopub_timeout = False  # of a flood some is lost, even its end
         self.shutdown_kernel = "immediate"
+        self.kernel_manager_class = sandbox.Kernel
+        self.on_notebook_start = lambda **_: self.km.connected()
         self.store_widget_state = False
         self.timeout_func = self._seconds
         self._done, self._stuck, self._restarts, self._asked_to_end = [], {}, 0, False
         self._failed, self._later = None, []
         self._end = time.monotonic() + self.most_seconds
-        names = resources["nbgrader"]
-        with Gradebook(names["db_url"]) as gradebook:
-            notebook = gradebook.find_notebook(names["notebook"], names["assignment"])
-            self._check_phrase([cell.source for cell in notebook.source_cells])
-            graded = {cell.name for cell in notebook.grade_cells}
-            self._tests = {
-                cell.name: cell.source
-                for cell in notebook.source_cells
-                if cell.locked and cell.cell_type == "code" and cell.name in graded
-            }
+        # These cells have been put back as the gradebook keeps them.
+        self._check_phrase([cell.source for cell in nb.cells if utils.is_locked(cell)])
         return super().preprocess(nb, resources, km)
 
     def _check_phrase(self, sources):
         """Stop the grading of all students unless the gradebook's seed is the class's."""
+        problem = "course/class-phrase.txt is not the phrase of the release"
         try:
             seed = SEED.format(class_seed(class_phrase()))
             if any(seed in source.splitlines() for source in sources):
                 return
-            problem = "course/class-phrase.txt is not the phrase of the release"
         except RuntimeError as error:
             problem = str(error)
-        problem += ". Nothing was graded: put the phrase back that the class began with."
-        self._stop(problem)
+        self._stop(f"{problem}. Nothing was graded: put the phrase back that the class began with.")
 
     def _stop(self, problem):
         self.log.error(problem)
         raise sandbox.StopError(problem)
 
-    def create_kernel_manager(self):
-        """Make the manager of a kernel in a sandbox."""
-        self.km = sandbox.Kernel(unconfined=bool(sandbox.why_not()))
-        return self.km
-
-    async def async_start_new_kernel(self, **keywords):
-        """Start the student's kernel, without the class's phrase in its environment."""
-        if self.km.unconfined:
-            hidden = (VARIABLE, "PYTHONPATH")
-            keywords["env"] = {k: v for k, v in os.environ.items() if k not in hidden}
-        else:
-            keywords |= {"env": sandbox.bare(), "cwd": "/"}
-        keywords |= dict.fromkeys(("stdout", "stderr"), subprocess.DEVNULL)  # not your terminal
-        await super().async_start_new_kernel(**keywords)
-
-    start_new_kernel = run_sync(async_start_new_kernel)  # nbclient's is bound to its own
-
-    async def async_start_new_kernel_client(self):
-        """Connect to the kernel."""
-        client = await super().async_start_new_kernel_client()
-        self.km.connected()
-        return client
-
-    start_new_kernel_client = run_sync(async_start_new_kernel_client)
-
     def preprocess_cell(self, cell, resources, index):
         """Judge a test cell, or run a student's cell."""
         if cell.cell_type == "code":
             cell.outputs = []
-            if utils.is_grade(cell) and cell.metadata.nbgrader.get("grade_id") in self._tests:
+            if utils.is_grade(cell) and utils.is_locked(cell):
                 self._judge(cell)
             else:
                 self._run_students_cell(cell, index)
@@ -188,14 +153,13 @@ class JudgedExecute(Execute):
         return "the kernel sent what nobody can read"
 
     def _judge(self, cell):
-        """Run a test in the gradebook's wording, on examples, whatever the student wrote.
+        """Run a test on examples, whatever the student wrote.
 
         Where a visible check fails, the hidden ones after it still tell which mistake it is.
         """
-        source = self._tests[cell.metadata.nbgrader["grade_id"]]
         namespace, statements, errors = {}, [], []
         try:
-            namespace, statements = self._namespace(source), ast.parse(source).body
+            namespace, statements = self._namespace(cell.source), ast.parse(cell.source).body
         except (Exception, NoAnswer) as error:
             errors = [error]
         with on_examples():

@@ -41,18 +41,15 @@ def guard() -> None:
         return
     pages, handlers = (sys.modules[f"{name}.{each}"] for each in ("base", "handlers"))
 
-    def marking(key):
-        def marked(handler):
-            made = handler.settings[key]
-            getattr(made, "environment", made).add_extension(Marked)
-            return made
-
-        return marked
+    def marked(handler, key="nbgrader_exporter"):
+        made = handler.settings[key]
+        getattr(made, "environment", made).add_extension(Marked)
+        return made
 
     def render(handler, template, **about):
-        return marking("nbgrader_jinja2_env")(handler).get_template(template).render(**about)
+        return marked(handler, "nbgrader_jinja2_env").get_template(template).render(**about)
 
-    pages.BaseHandler.exporter = property(marking("nbgrader_exporter"))
+    pages.BaseHandler.exporter = property(marked)
     pages.BaseHandler.render = render
     pages.BaseHandler.content_security_policy = property(policy)
     handlers.SubmissionFilesHandler.content_security_policy = "sandbox"

@@ -1,7 +1,7 @@
 """Run in the sandbox: read what students handed in, and print the text of each answer.
 
-It imports nothing of ours. Its input is one archive, of which no file is unpacked; for each file
-it prints two lines of JSON, one that names the file, before it is read, and one that says the rest.
+It imports nothing of ours. Its input is a file, or an archive, of which none is unpacked. It prints
+a line when it has begun, and then another, of JSON: what it found, and what is wrong.
 """
 
 import io
@@ -63,24 +63,25 @@ def texts(found, wanted, most):
     return {"texts": answers, "others": others}
 
 
-def say(**about):
-    """Print a line."""
-    print(json.dumps(about), flush=True)
-
-
-named, wanted, most, longest, skip = json.loads(sys.argv[1])
-try:
+def read(at, named, wanted, most, longest):
+    """Return what is in a submission; or, in place of one, the names in an archive."""
+    if at is None:
+        return texts(notebook(sys.stdin.buffer.read(), named, most), set(wanted), longest)
     with zipfile.ZipFile(sys.stdin.buffer) as archive:
-        for at, member in enumerate(archive.infolist()):
-            if at >= skip and not member.is_dir():
-                say(at=at, file=member.filename)
-                try:
-                    found = notebook(content(archive, member, most), named, most)
-                    say(**texts(found, set(wanted), longest))
-                except Refused as error:
-                    say(problem=str(error)[:200])
-                except Exception as error:
-                    say(problem=f"it is no notebook ({type(error).__name__})")
-    say(done=True)
+        members = archive.infolist()
+        if at == "names":
+            return [member.filename for member in members]
+        found = content(archive, members[at], most)
+    return texts(notebook(found, named, most), set(wanted), longest)
+
+
+about, found, problem = json.loads(sys.argv[1]), None, ""
+print("begun", flush=True)
+try:
+    found = read(*about)
+except Refused as error:
+    problem = str(error)[:200]
 except Exception as error:
-    say(broken=f"the archive cannot be read ({type(error).__name__})")
+    what = "the archive cannot be read" if about[0] == "names" else "it is no notebook"
+    problem = f"{what} ({type(error).__name__})"
+print(json.dumps([found, problem]))

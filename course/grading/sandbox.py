@@ -19,9 +19,9 @@ from pathlib import Path
 
 import zmq
 from jupyter_client.manager import AsyncKernelManager
-from traitlets import Bool
 
 import attnbook
+from course.grading.seeds import VARIABLE
 
 WRITTEN_FOR = {"jupyter-client": "8.10.0"}  # whose provisioner is replaced here; a test compares
 HOME = "/home/student"
@@ -183,12 +183,11 @@ class Kernel(AsyncKernelManager):
     fill a disk with, or to put something else where a socket was.
     """
 
-    unconfined = Bool(False)
-
     def __init__(self, **options):
         super().__init__(**options)
         self._stack, self._over = contextlib.ExitStack(), threading.Event()
         self._within = self._stack.enter_context(_folder())
+        self.unconfined = bool(why_not())
         self.transport, self.ip = "ipc", str(self._within / "socket")
         self.connection_file = str(self._within / "kernel.json")
         self.context.setsockopt(zmq.MAXMSGSIZE, LARGEST)
@@ -202,6 +201,15 @@ class Kernel(AsyncKernelManager):
         # To send a long answer without copying it takes a thread: there may be no room for one.
         command += [f"--Session.copy_threshold={LARGEST}", *(extra_arguments or [])]
         return command if self.unconfined else confined(command, self._within)
+
+    async def start_kernel(self, **options):
+        """Start the kernel, without the class's phrase in its environment."""
+        ours = {"env": bare(), "cwd": "/"}
+        if self.unconfined:
+            hidden = (VARIABLE, "PYTHONPATH")
+            ours = {"env": {k: v for k, v in os.environ.items() if k not in hidden}}
+        quiet = dict.fromkeys(("stdout", "stderr"), subprocess.DEVNULL)  # not your terminal
+        await super().start_kernel(**options | ours | quiet)
 
     def connected(self) -> None:
         """Remove the folder of the sockets, and begin to watch what the kernel sends."""

@@ -732,3 +732,46 @@ def test_what_systemd_can_limit_it_is_asked_to(tmp_path):
         assert "MemoryMax=4294967296" in line
         assert "TasksMax=400" in line
     assert "bwrap" in kernel
+
+
+GROUPS = Path("/sys/fs/cgroup/memory")  # where they are files that root may write
+PLAYED = f"""#!/bin/sh
+group={GROUPS}/attnbook-test-$$
+mkdir $group && echo 700000000 > $group/memory.limit_in_bytes && echo $$ > $group/cgroup.procs
+while [ "$1" != -- ]; do shift; done
+shift
+exec "$@"
+"""
+
+
+def test_in_a_cgroup_memory_without_an_address_ends_its_own_kernel(tmp_path):
+    """Play systemd by a group of 700 MB, of which a kernel needs a part."""
+    needs_sandbox()
+    if os.geteuid() or not (GROUPS / "memory.limit_in_bytes").exists():
+        pytest.skip("groups cannot be made here")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "systemd-run").write_text(PLAYED)
+    (tmp_path / "bin" / "systemd-run").chmod(0o755)
+    begin_course(tmp_path, ASSIGNMENT)
+
+    def hoards(assignment):
+        code = "\nimport os\nheld = [os.memfd_create('x') for _ in range(8)]\n"
+        code += "for file in held * 200:\n    os.write(file, bytes(2**20))\n"
+        return assignment.solutions | {
+            assignment.third: assignment.solutions[assignment.third] + code
+        }
+
+    for name, make in (("a", students.perfect), ("b", hoards), ("c", students.perfect)):
+        grade_demo.hand_in(tmp_path, name, ASSIGNMENT, make)
+    try:
+        collect(tmp_path, ASSIGNMENT)
+        path = f"{BIN}:{tmp_path}/bin:/usr/bin:/bin"
+        nbgrader(tmp_path, "autograde", ASSIGNMENT, path=path)
+    finally:
+        made = [*GROUPS.glob("attnbook-test-*")]
+        for group in made:
+            group.rmdir()
+    assert len(made) >= 4  # three kernels, and one to try it
+    found = {student: points[:4] for student, points in scores(tmp_path, ASSIGNMENT).items()}
+    assert found == {"a": FULL, "b": FULL._replace(measured=0, read=0), "c": FULL}
+    assert "the kernel was killed, as it is when memory runs out" in graded(tmp_path, "b")

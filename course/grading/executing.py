@@ -174,13 +174,12 @@ class JudgedExecute(Execute):
     def _judge_on_the_class_s_data(self):
         """Judge what is right on examples on the class's data, when no student's cell is left.
 
-        What a student's code now says is told to nobody: it knows the data.
+        What a student's code now says, or how its kernel ends, nobody is told: it knows the data.
         """
         for cell, statements, namespace in self._later:
             hidden = [statement for statement in statements if isinstance(statement, ast.Expr)]
-            if error := next(raised(hidden, namespace), None):
-                late = isinstance(error, NoAnswer)
-                self._tell(cell, *(NoAnswer, [str(error)]) if late else (WrongAnswer, [ON_YOURS]))
+            if next(raised(hidden, namespace), None):
+                self._tell(cell, WrongAnswer, [ON_YOURS])
 
     def _tell(self, cell, kind, messages):
         if self._failed:  # it is not the student's fault

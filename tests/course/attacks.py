@@ -15,6 +15,7 @@ import os
 import pwd
 import socket
 import struct
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -92,9 +93,26 @@ def uploads() -> dict[str, tuple[str, bytes, str | None]]:
     says_less = patched(patched(bomb, b"PK\1\2", 24, b"\1\0\0\0"), b"PK\3\4", 22, b"\1\0\0\0")
     many = zipped({f"{i}.txt": b"" for i in range(20_000)} | {NOTEBOOK: right})
     other = zipped({"evil_1_9999999_" + NOTEBOOK: right})
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as packed:
+        for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE):
+            about = tarfile.TarInfo(f"{kind.decode()}/{NOTEBOOK}")
+            about.type, about.linkname = kind, "/etc/passwd"
+            packed.addfile(about)
+    tar = archive.getvalue()
+    false = patched(one, b"PK\1\2", 16, bytes(4))  # its checksum
+    elsewhere = patched(one, b"PK\1\2", 42, b"\xff\xff\xff\x7f")  # where the file begins
     no, big = "it is no notebook", "larger than"
     z = f"{ASSIGNMENT}.zip"
     return {
+        "a-tar": (f"{ASSIGNMENT}.tar", tar, "no notebook"),
+        "a-tar-as-a-zip": (z, tar, no),
+        "false-checksum": (z, false, no),
+        "begins-elsewhere": (z, elsewhere, no),
+        "behind-a-script": (z, b"#!/bin/sh\ntouch owned\n" + one, no),
+        "from-the-root": (z, zipped({f"/etc/{NOTEBOOK}": right}), None),
+        "backslashes": (z, zipped({f"..\\..\\{NOTEBOOK}": right}), "no notebook in it"),
+        "a-folder-as-a-file": (z, zipped({f"{NOTEBOOK}/": b"", f"{NOTEBOOK}/x": right}), "no note"),
         "broken": (z, b"PK\3\4 broken", no),
         "truncated": (z, one[: len(one) // 2], no),
         "encrypted": (
@@ -201,6 +219,16 @@ def notebooks() -> dict[str, tuple[bytes, str | None]]:
         "surrogates": (handed_in(release, FULL | {TEXT: "\ud800 \x00 \u202e"}), None),
         "bom": (b"\xef\xbb\xbf" + right, None),
         "ids": (with_cells(id='"><script>window.owned=1</script>'), None),
+        "of-the-future": (handed_in(release, change=lambda found: found.update(nbformat=5)), None),
+        "format-is-text": (
+            handed_in(release, change=lambda found: found.update(nbformat="x")),
+            None,
+        ),
+        "twice-its-cells": (right[:-1] + b', "cells": []}', odd),
+        "a-byte-more": (right + b"\0", no),
+        "lists-in-lists": (with_cells(source=[["a"]]), no),
+        "no-kind": (with_cells(cell_type=None), None),
+        "text": (b'"text"', no),
         "old-format": (change(old), no),
         "utf-16": (right.decode().encode("utf-16"), no),
         "bad-json": (right[:-20], no),

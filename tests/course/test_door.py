@@ -173,6 +173,7 @@ def test_what_is_read_for_ever_is_ended(course, monkeypatch):
         (f"Ann Lee_123458_assignsubmission_file/{NOTEBOOK}", "123458", 0),
         (f"Bo Wu_123459_assignsubmission_files/{NOTEBOOK}", None, None),
         (f"a_1_2_{NOTEBOOK}\n", None, None),
+        (f"a_１_２_{NOTEBOOK}", None, None),
         (f"a\n_1_2_{NOTEBOOK}", "1", 2),
         ("leeann_333_678914_homework.ipynb", None, None),
     ],

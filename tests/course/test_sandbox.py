@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 import attnbook
+from course.grading.judging import GENERAL
 from tests.course import attacks
 from tests.course.nbgrading import (
     BIN,
@@ -122,6 +123,36 @@ STEAL = {
     "sends-too-much": """
         large = {{"reply": {{"status": "ok", "data": {{"text/plain": "A" * 10**8}}}}}}
         type(get_ipython()).user_expressions = lambda self, asked: large
+    """,
+    "forges-a-change": """
+        import base64, json
+        def forged(self, asked):
+            head = json.dumps({{"kind": "one", "count": 1, "changed": [0, 1], "arrays": [
+                ["part0", "|b1", [1]], ["changed0", "<f8", [1]], ["changed1", "<f8", [1]]]}})
+            text = base64.b64encode(b"%08d" % len(head) + head.encode() + bytes(17)).decode()
+            return {{"reply": {{"status": "ok", "data": {{"text/plain": text}}}}}}
+        type(get_ipython()).user_expressions = forged
+    """,
+    "lies-about-itself": """
+        class Lies(np.ndarray):
+            shape, dtype = (10**9, 0), np.dtype(bool)
+            __eq__ = __ne__ = __array_ufunc__ = __array_function__ = lambda *_, **__: True
+            __array_interface__ = property(lambda self: {{"version": 3}})
+        def window_mask(length, window):
+            return np.zeros((length, length), bool).view(Lies)
+        def entropy_weights(scores, wanted):
+            return np.ma.masked_array(np.zeros((len(scores), len(scores))), True)
+        np.allclose = np.array_equal = np.isclose = lambda *_, **__: True
+        np.asarray = lambda *_, **__: 1 / 0
+    """,
+    "raises-odd-errors": r"""
+        class KeyboardInterrupt(BaseException):
+            __str__ = lambda self: [][0]
+        def window_mask(length, window):
+            raise BaseExceptionGroup("\ud800 \0 \x1b[2J <script>", [SystemExit(), GeneratorExit()])
+        def entropy_weights(scores, wanted):
+            raise KeyboardInterrupt
+        errors, enough = [[1], {{2: [3]}}], StopIteration
     """,
     "kills-all": """
         import os
@@ -247,6 +278,50 @@ HARM = {
             subprocess.Popen(command, start_new_session=True)
         said.append("begun")
     """,
+    "holds-what-is-open": """
+        import os
+        for number in os.listdir("/proc/self/fd"):
+            try:
+                said.append(os.readlink(f"/proc/self/fd/{{number}}").partition(":")[0])
+            except OSError:
+                pass
+    """,
+    "asks-other-sockets": """
+        import socket
+        for kind, place in (
+            (socket.AF_UNIX, "\\0attnbook-test"), (socket.AF_INET6, ("::1", {port})),
+            (socket.AF_INET, ("127.0.0.1", {port})), (socket.AF_INET, ("169.254.169.254", 80)),
+            (socket.AF_VSOCK, (2, 22)),
+        ):
+            try:
+                with socket.socket(kind) as asked:
+                    asked.settimeout(1)
+                    asked.connect(place)
+                said.append(str(place))
+            except OSError:
+                pass
+        for kind in ((socket.AF_INET, socket.SOCK_RAW, 1), (socket.AF_PACKET, socket.SOCK_RAW, 3)):
+            try:
+                socket.socket(*kind)
+                said.append(str(kind))
+            except OSError:
+                pass
+    """,
+    "asks-the-teacher": """
+        import getpass
+        for ask in (input, getpass.getpass):
+            try:
+                ask("your password")
+            except Exception as error:
+                said.append(type(error).__name__)
+        shell = get_ipython()
+        shell.set_next_input("window_mask = None", replace=True)
+        shell.payload_manager.write_payload({{"source": "page", "data": {{"text/plain": "x"}}}})
+        shell.run_cell_magic("javascript", "", "window.owned = 1")
+        kernel = shell.kernel
+        kernel.session.send(kernel.stdin_socket, "input_request", {{"prompt": "x"}},
+                            parent=kernel.get_parent(), ident=kernel._parent_ident["shell"])
+    """,
     "signals": """
         import os, signal
         for number in (1, os.getppid()):
@@ -284,9 +359,16 @@ HARM = {
             "root": lambda: libc.setuid(0),
             "chroot": lambda: libc.chroot(b"/tmp"),
             "host": lambda: libc.sethostname(b"x", 1),
+            "tree": lambda: libc.syscall(428, -100, b"/", 1),
+            "file system": lambda: libc.syscall(430, b"tmpfs", 0),
+            "pivot": lambda: libc.syscall(155, b"/tmp", b"/tmp"),
+            "namespaces": lambda: libc.setns(os.open("/proc/1/ns/mnt", os.O_RDONLY), 0),
+            "bpf": lambda: libc.syscall(321, 0, (ctypes.c_int * 12)(1, 4, 4, 1), 48),
+            "priority": lambda: libc.setpriority(0, 0, -5),
+            "keyboard": lambda: libc.ioctl(0, 0x5412, b"x"),
         }}
         for name, attempt in tried.items():
-            said += [name] if attempt() == 0 else []
+            said += [name] if attempt() >= 0 else []
         for path in ("/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/dev/kmsg",
                      "/dev/mem", "/proc/1/root/x", "/proc/1/mem", "/proc/self/oom_score_adj"):
             try:
@@ -395,6 +477,21 @@ print("SEEN so far", seen)
     }
 
 
+def tells_by_its_end(assignment):
+    """Be right on examples; called with the class's data, tell a number of them by an exit."""
+    first, second = assignment.solutions[assignment.first], assignment.solutions[assignment.second]
+    tell = """
+import os
+right, late = window_mask, []
+def window_mask(length, window):
+    if late:
+        os._exit(100 + length)
+    return right(length, window)
+"""
+    note = second.replace("    ", "    late.append(1)\n    ", 1)
+    return assignment.solutions | {assignment.first: first + tell, assignment.second: note}
+
+
 def of_many_parts(assignment):
     """Send a message of many parts, each as large as it may be, in the third task."""
     parts = "kernel.iopub_thread.socket.send_multipart([b'x' * 8_000_000] * 120)"
@@ -412,7 +509,8 @@ def slow_to_show(assignment):
 
 
 OTHERS = {
-    "shows": shows, "tells": tells, "of-many-parts": of_many_parts, "slow-to-show": slow_to_show
+    "shows": shows, "tells": tells, "tells-by-its-end": tells_by_its_end,
+    "of-many-parts": of_many_parts, "slow-to-show": slow_to_show
 }  # fmt: skip
 HONEST = ("honest-1", "honest-2", "zz-perfect")
 # Whose outputs are large.
@@ -469,6 +567,7 @@ def played(tmp_path_factory):
     with contextlib.suppress(OSError):
         os.unlink(socket)
     tell = f"import socket as s; a = s.socket(s.AF_UNIX); a.bind({socket!r}); a.listen()"
+    tell += "\nb = s.socket(s.AF_UNIX); b.bind('\\0attnbook-test'); b.listen()"
     tell += f"\nwhile 1: a.accept()[0].send({ANSWER!r}.encode())"
     # It runs as a sandbox does, so that signals could reach it.
     options = {"user": NOBODY, "group": NOBODY} if os.geteuid() == 0 else {}
@@ -477,6 +576,7 @@ def played(tmp_path_factory):
         "repository": str(ROOT),
         "root": str(root),
         "address": f"http://127.0.0.1:{server.server_port}",
+        "port": server.server_port,
         "socket": socket,
     }
     for played_by, how in ((STEAL, stealing), (HARM, harming)):
@@ -541,6 +641,15 @@ def test_the_class_s_data_are_told_to_nobody(played):
     printed = [text for text in printed if text.startswith("SEEN so far")]
     assert len(printed) == 3
     assert all(len(each) < 5_000 for each in printed)
+
+
+def test_of_the_class_s_data_nothing_is_told_by_how_a_kernel_ends(played):
+    text = graded(played[0], "tells-by-its-end")
+    assert played[2]["tells-by-its-end"][:4] == FULL._replace(first=0)
+    cells = [cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
+    told = [each for cell in cells for each in cell["outputs"] if each["output_type"] == "error"]
+    assert [each["evalue"] for each in told] == [GENERAL["not_on_yours"]]
+    assert [each["traceback"] for each in told] == [[GENERAL["not_on_yours"]]]
 
 
 def test_a_message_of_many_parts_ends_its_own_kernel(played):
@@ -621,6 +730,18 @@ def test_a_student_s_code_sees_nothing_of_the_course(played):
 
 def test_nothing_breaks_out(played):
     assert printed(played[0], "breaks-out") == []
+    assert printed(played[0], "asks-other-sockets") == []
+
+
+def test_no_file_of_the_grader_s_is_open_there(played):
+    found = set(printed(played[0], "holds-what-is-open"))
+    assert {"socket", "anon_inode"} <= found
+    assert {path for path in found if path.startswith("/")} <= {"/dev/null", "/dev/urandom"}
+
+
+def test_nobody_is_asked_for_anything(played):
+    assert printed(played[0], "asks-the-teacher") == ["StdinNotImplementedError"] * 2
+    assert "window.owned" not in graded(played[0], "asks-the-teacher").partition("said = []")[0]
 
 
 def test_the_terminal_stays_the_grader_s(played):

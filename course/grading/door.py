@@ -87,12 +87,16 @@ def whose(parts: tuple[str, ...], assignment: str) -> Upload:
             own = [*filter(None, [part[found.end() :]]), *parts[i + 1 :][-1:]]
             ours = all(name.startswith(assignment) for name in own)
             ours &= parts[-1].endswith((".ipynb", ".zip"))
-            order = int(found[2] or 0)
-            return Upload(parts, found[1], "upload", order, problem="" if ours else named)
+            problem = "" if ours else named
+            if UPLOAD.match(part, found.end()):
+                problem = "whose it is can be read in two ways"
+            return Upload(parts, found[1], "upload", int(found[2] or 0), problem=problem)
     if found := SHARED.fullmatch(parts[0]):
         try:
             when = datetime.datetime.fromisoformat(f"{found[3]}+00:00").timestamp()
         except ValueError:
+            when = -1  # as of years for which nbgrader has no words
+        if when < 0:
             return Upload(parts, problem="its date is none")
         late = "its date is yet to come" if when > time.time() + 60 else ""
         return Upload(parts, found[1], "shared", when, f"{found[3]} UTC", late)
@@ -109,6 +113,7 @@ def _content(top: int, parts: tuple[str, ...], owners: set[str], most: int) -> b
 
     It is opened step by step below an opened folder; no link is followed, nobody waited for.
     """
+    device = os.fstat(top).st_dev
     with contextlib.ExitStack() as stack:
         try:
             for part in parts:
@@ -119,6 +124,8 @@ def _content(top: int, parts: tuple[str, ...], owners: set[str], most: int) -> b
         about = os.fstat(top)
         if not stat.S_ISREG(about.st_mode) or about.st_nlink > 1:
             raise ValueError("no plain file, or one with two names")
+        if about.st_dev != device:  # whose owner may say there what he likes
+            raise ValueError("on a file system of its own")
         if (owner := _name(about.st_uid)) not in owners:
             raise ValueError(f"it belongs to {owner}")
         with open(top, "rb", closefd=False) as file:

@@ -84,6 +84,14 @@ def test_where_nothing_can_be_read_that_is_said_and_nothing_collected(
     assert not (course / "submitted").exists()
 
 
+def test_what_lies_on_another_file_system_is_nobody_s():
+    """There a user may say of a file whose it is."""
+    root, owners = os.open("/", os.O_RDONLY), {door._name(0), door._name(os.geteuid())}
+    with pytest.raises(ValueError, match="on a file system of its own"):
+        door._content(root, ("proc", "version"), owners, door.LARGEST)
+    os.close(root)
+
+
 # A download
 
 
@@ -174,6 +182,20 @@ def test_what_is_read_for_ever_is_ended(course, monkeypatch):
         (f"Bo Wu_123459_assignsubmission_files/{NOTEBOOK}", None, None),
         (f"a_1_2_{NOTEBOOK}\n", None, None),
         (f"a_１_２_{NOTEBOOK}", None, None),
+        (f"x_222_9999999_{NOTEBOOK}_555_678916_{NOTEBOOK}", None, None),  # called all of the first
+        (
+            f"x_222_assignsubmission_file_{ASSIGNMENT}_5_assignsubmission_file_{NOTEBOOK}",
+            None,
+            None,
+        ),
+        (
+            f"ann+{ASSIGNMENT}+2026-01-31 12:00:00.123456789 UTC/{NOTEBOOK}",
+            "ann",
+            1769860800.123456,
+        ),
+        (f"ann+{ASSIGNMENT}+0001-01-01 00:00:00 UTC/{NOTEBOOK}", None, None),
+        (f"ann+{ASSIGNMENT}+9999-12-31 23:59:59 UTC/{NOTEBOOK}", None, None),
+        (f"ann+{ASSIGNMENT}+2026-01-31 12:00:60 UTC/{NOTEBOOK}", None, None),
         (f"a\n_1_2_{NOTEBOOK}", "1", 2),
         ("leeann_333_678914_homework.ipynb", None, None),
     ],
@@ -423,7 +445,7 @@ def test_a_file_that_is_swapped_for_a_link_while_it_is_read_gives_nothing_away(c
         return swapped
 
     opened, owners, read = os.open(folder.parent, os.O_RDONLY), {door._name(os.geteuid())}, []
-    for order in itertools.product(("right", "linked file", "linked folder"), repeat=3):
+    for order in itertools.product(("right", "linked file", "linked folder"), repeat=4):
         states = iter(order)
         with monkeypatch.context() as patched, contextlib.suppress(ValueError):
             patched.setattr(os, "open", swapping(os.open))

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from course import pages, quiz
+from course import claims, pages, quiz
 from course.chapters import ROOT, by_id, chapters, without_comments
 from course.promises import PROMISES, keep
 from course.truths import snippets
@@ -229,3 +229,12 @@ def test_what_the_page_promises_of_safety_names_its_tests():
     """That they exist, `course.claims` looks after."""
     withstands = GRADING.partition("### What the grading withstands\n")[2].partition("\n## ")[0]
     assert len(re.findall(r"definition, test_\w+::test_\w+", withstands)) >= 12
+
+
+@pytest.mark.english
+def test_what_is_promised_of_safety_to_who_works_on_it_names_tests_that_exist():
+    readme = (ROOT / "course/README.md").read_text(encoding="utf-8")
+    promised = readme.partition("## What the grading does about tricks\n")[2]
+    named = re.findall(r"\btest_\w+::test_\w+", promised)
+    assert len(set(named)) >= 25
+    assert set(named) <= claims.tests()

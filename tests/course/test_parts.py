@@ -152,6 +152,48 @@ def test_how_a_kernel_ended_is_said():
     ]
 
 
+def test_a_folder_of_sockets_that_stays_is_an_error():
+    code = """
+        import json, os
+        from course.grading import sandbox
+        kernel, said = sandbox.Kernel(), []
+        os.mkdir(kernel._within / "held")
+        sandbox.tempfile._os.rmdir = lambda *_, **__: os.close(-1)
+        try:
+            kernel.connected()
+        except OSError as error:
+            said.append(type(error).__name__)
+        print(json.dumps(said))
+    """
+    assert asked(code) == ["OSError"]
+
+
+def test_a_step_that_takes_too_long_is_ended_and_named():
+    code = """
+        import json
+        from types import SimpleNamespace
+        from course.grading.steps import in_time
+        def shows(converter, name):
+            while name == "endless":
+                try:
+                    while True:
+                        pass
+                except Exception:
+                    said.append("caught")
+            return "shown"
+        def told(name):
+            try:
+                return in_time(shows)(converter, name)
+            except TimeoutError as error:
+                return str(error)
+        said, limits = [], {"most_seconds": -119}
+        converter = SimpleNamespace(config=SimpleNamespace(JudgedExecute=limits))
+        said += [told("short"), told("endless"), told("short")]
+        print(json.dumps(said))
+    """
+    assert asked(code) == ["shown", "endless took more than 1 s", "shown"]
+
+
 # What is shown of a submission
 
 TEXTS = {  # what is made of Markdown, but for classes and the frames of code

@@ -6,12 +6,16 @@ import contextlib
 import itertools
 import json
 import os
+import re
 import shutil
 import subprocess
+import tempfile
 import zipfile
+from pathlib import Path
 
 import pytest
 
+from course.chapters import ROOT
 from course.grading import door, sandbox
 from course.grading.door import Door, only_collected, plain, whose
 from course.grading.sandbox import StopError
@@ -387,6 +391,21 @@ def inbound(course):
     (course / "inbound").mkdir()
     (course / "inbound").chmod(0o1733)
     return course / "inbound"
+
+
+@root_plays
+def test_the_folder_that_the_page_says_to_make_lets_nobody_replace_an_assignment(tmp_path):
+    page = (ROOT / "book/instructors-grading.md").read_text(encoding="utf-8")
+    (mode,) = re.findall(r"chmod (\d+) /usr/local/share/nbgrader/exchange", page)
+    swap = "mv attention old && mkdir attention"
+    for each, succeeds in ((mode, False), ("0777", True)):
+        folder = Path(tempfile.mkdtemp())  # which others can reach, unlike this test's own
+        folder.chmod(int(each, 8))
+        (folder / "attention").mkdir()
+        _, mallory, *_ = attacks.sharing()
+        tried = subprocess.run(["sh", "-c", swap], cwd=folder, user=mallory, capture_output=True)
+        shutil.rmtree(folder)
+        assert (tried.returncode == 0) == succeeds
 
 
 @root_plays

@@ -230,14 +230,12 @@ class Door:
         command = [sys.executable, "-I", "-S", "-c", READING, about]
         command = command if sandbox.why_not() else sandbox.confined(command)
         with tempfile.TemporaryFile() as said:
-            pipes = {"stdin": file, "stdout": said, "stderr": subprocess.DEVNULL}
-            alone = {"env": sandbox.bare(), "start_new_session": True}
-            with subprocess.Popen(command, **alone, **pipes) as process:
+            how = {"stdin": file, "stdout": said, "stderr": subprocess.DEVNULL}
+            how |= {"env": sandbox.bare(), "start_new_session": True}
+            with subprocess.Popen(command, **how) as process:
                 try:
                     process.communicate(content, timeout=SECONDS)
                 except subprocess.TimeoutExpired:
-                    pass
-                finally:
                     sandbox.end(process)
             said.seek(0)
             begun, line = said.readline(), said.readline(4 * LARGEST)

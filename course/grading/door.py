@@ -201,22 +201,20 @@ class Door:
 
     def _newest(self, opened, uploads):
         """Put the newest of a student's submissions that can be read; yield what became of each."""
-        taken, tried = False, 0
-        for upload in uploads:
+        tried = 0
+        for at, upload in enumerate(uploads):
             try:
-                archive = upload.at is not None
-                content = None if taken or archive else self._content(opened, upload)
-                tried += 1
-                if taken:
-                    yield upload.row("left out", "one is newer")
-                elif tried > TRIES:
+                content = self._content(opened, upload) if upload.at is None else None
+                if (tried := tried + 1) > TRIES:
                     raise ValueError(f"{TRIES} that are newer cannot be read")
-                else:
-                    found = self._read(upload.at, opened if archive else subprocess.PIPE, content)
-                    taken = True
-                    yield upload.row(*self._put(opened, upload, **found))
+                file = opened if content is None else subprocess.PIPE
+                found = self._read(upload.at, file, content)
             except ValueError as error:
                 yield upload.row("REFUSED", str(error))
+                continue
+            yield upload.row(*self._put(opened, upload, **found))
+            yield from (older.row("left out", "one is newer") for older in uploads[at + 1 :])
+            return
 
     def _content(self, top, upload, *beside, most=LARGEST):
         """Return the bytes of a submission in a folder, or of a file beside it."""

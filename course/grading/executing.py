@@ -176,10 +176,11 @@ class JudgedExecute(Execute):
 
         What a student's code now says, or how its kernel ends, nobody is told: it knows the data.
         """
+        over = self._given_up()
         for cell, statements, namespace in self._later:
             hidden = [statement for statement in statements if isinstance(statement, ast.Expr)]
-            if next(raised(hidden, namespace), None):
-                self._tell(cell, WrongAnswer, [ON_YOURS])
+            if over or next(raised(hidden, namespace), None):
+                self._tell(cell, WrongAnswer, [f"not run, since {over}." if over else ON_YOURS])
 
     def _tell(self, cell, kind, messages):
         if self._failed:  # it is not the student's fault

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import tempfile
 import zipfile
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -363,6 +364,19 @@ def test_of_several_uploads_the_newest_that_can_be_read_counts(course):
     rows = Door(course, ASSIGNMENT).collect(course / "x.zip")
     assert [row.what for row in rows] == ["REFUSED", "collected", "left out"]
     assert "two" in json.dumps(taken(course, "1"))
+
+
+def test_of_many_that_cannot_be_read_a_few_are_tried(course):
+    with zipfile.ZipFile(course / "x.zip", "w") as archive:
+        for number in range(8):
+            content = b"none" if number else handed_in(RELEASE)
+            archive.writestr(f"ann_1_{number}_{NOTEBOOK}", content)
+        archive.writestr(f"bo_2_9_{NOTEBOOK}", handed_in(RELEASE))
+    rows = Door(course, ASSIGNMENT).collect(course / "x.zip")
+    assert Counter(row.why for row in rows if row.student == "1") == {
+        "it is no notebook (JSONDecodeError)": 5, "5 that are newer cannot be read": 3
+    }  # fmt: skip
+    assert [row.what for row in rows if row.student == "2"] == ["collected"]
 
 
 def test_a_teacher_s_file_in_the_way_is_not_deleted(course):

@@ -499,6 +499,19 @@ def of_many_parts(assignment):
     return assignment.solutions | {assignment.third: code}
 
 
+def updates_what_was_shown(assignment):
+    """Put into the outputs of a cell, when they are done, what would run and what is long."""
+    begin = "\nfrom IPython.display import display, update_display\n"
+    begin += "print('one')\ndisplay('two', display_id='two')\ndisplay('three', display_id='three')"
+    later = "\nupdate_display({'text/html': '<script>window.owned=1</script>', 'image/svg+xml': 5,"
+    later += "\n'text/plain': ['z' * 400_000, 5]}, display_id='two', raw=True)"
+    later += "\nupdate_display({'application/javascript': 'owned'}, display_id='three', raw=True)"
+    first, second = assignment.first, assignment.second
+    return assignment.solutions | {
+        first: assignment.solutions[first] + begin, second: assignment.solutions[second] + later
+    }  # fmt: skip
+
+
 def slow_to_show(assignment):
     """Write what takes long to draw, as long as it may be."""
     return assignment.solutions | {
@@ -510,7 +523,8 @@ def slow_to_show(assignment):
 
 OTHERS = {
     "shows": shows, "tells": tells, "tells-by-its-end": tells_by_its_end,
-    "of-many-parts": of_many_parts, "slow-to-show": slow_to_show
+    "of-many-parts": of_many_parts, "slow-to-show": slow_to_show,
+    "updates-what-was-shown": updates_what_was_shown,
 }  # fmt: skip
 HONEST = ("honest-1", "honest-2", "zz-perfect")
 # Whose outputs are large.
@@ -521,6 +535,7 @@ SHOWN = (
     "pictures",
     "slow-to-show",
     "forges-a-long-error",
+    "updates-what-was-shown",
 )
 
 
@@ -620,7 +635,9 @@ def test_an_attack_gets_no_points(student, played):
     assert played[2][student][:4] == NONE
 
 
-@pytest.mark.parametrize("student", [*HARM, "shows", "slow-to-show", *HONEST])
+@pytest.mark.parametrize(
+    "student", [*HARM, "shows", "slow-to-show", "updates-what-was-shown", *HONEST]
+)
 def test_an_attack_costs_no_points(student, played):
     assert played[2][student][:4] == FULL
 
@@ -666,7 +683,7 @@ def test_what_is_shown_is_bounded(student, played):
         assert len(outputs) <= 50
         assert len(text) < 40_000
         assert text.count("\\n") < 600
-        assert not re.search(r"\\u001b|\\u009b|\\b|\\r|image/(?!png)", text)
+        assert not re.search(r"\\u001b|\\u009b|\\b|\\r|image/(?!png)|html|javascript|owned", text)
     page = played[0] / "feedback" / student / ASSIGNMENT / f"{ASSIGNMENT}.html"
     assert page.stat().st_size < 1_500_000
 

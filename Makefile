@@ -8,6 +8,7 @@ CHAPTER ?= $(notdir $(basename $(firstword $(sort $(wildcard book/[0-9]*.ipynb))
 BIN     := .venv/bin
 SITE    := _build/html
 REVEAL  := _build/reveal
+EDITOR  := _build/codemirror
 PLAYED  := _build/pyodide
 CHROMIUM ?= $(firstword $(foreach name,chromium-headless-shell chromium chromium-browser google-chrome,$(shell command -v $(name))))
 # The matrices here are small: threads of two notebooks at once would only wait for each other.
@@ -28,7 +29,7 @@ help: ## list the commands
 
 # Read
 
-book: .venv/ready ## build the site into _build/html
+book: .venv/ready $(EDITOR)/ready ## build the site into _build/html
 	$(call stage,book,mend the first warning below; a failing cell is shown with its error) $(BIN)/python -m tools book
 	@echo "read it:  make serve   or open $(SITE)/index.html"
 
@@ -236,6 +237,8 @@ $(PLAYED)/ready: tests/browser/kernel/requirements.txt .venv/ready
 # npm comes with the Node.js of the requirements, so it need not be on the machine.
 $(REVEAL)/ready: tools/slides/package.json .venv/ready
 	$(call stage,reveal,see npm below; is its registry reachable?) $(BIN)/python -m tools npm $< $(@D)
+$(EDITOR)/ready: book/write/package.json book/write/package-lock.json book/write/editor.js .venv/ready
+	$(call stage,editor,see npm below; is its registry reachable?) $(BIN)/python -m tools editor $(@D)
 _build/node/ready: tools/lighthouse-package.json .venv/ready
 	$(call stage,node,see npm below; is its registry reachable?) $(BIN)/python -m tools npm $< $(@D)
 

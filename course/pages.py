@@ -50,6 +50,14 @@ def contents() -> Iterator[str]:
         yield f"| {link} | {about['summary']} | {exercises} | {about['minutes']} |"
 
 
+def exercises() -> Iterator[str]:
+    """List all exercises, chapter by chapter; a script adds which are solved."""
+    for chapter in chapters():
+        yield f"## {chapter.number}. [{chapter.about['title']}]({chapter.label})\n"
+        yield from (f"- [{title}](ex-{name})" for name, title in chapter.exercises.items())
+        yield ""
+
+
 def plan() -> Iterator[str]:
     """Plan a course, a chapter a week; an assignment is due in the week after its chapter's."""
     yield say("plan")
@@ -216,6 +224,7 @@ PARTS: dict[str, Callable[..., Iterator[str]]] = {
     for part in (
         lead,
         contents,
+        exercises,
         mask_conventions,
         plan,
         objectives,

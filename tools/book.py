@@ -17,9 +17,18 @@ LITE = BUILD / "lite"
 ZIP = "the-attention-book.zip"  # for reading offline
 STAND_IN = "lite/lab/index.html"  # says why JupyterLite, which needs a server, is not there
 # What every page depends on besides its text; Jupyter Book sees no change in it.
-PAGES = ["book/_ext", "book/_theme", "book/_static", "book/references.bib", "_config.yml"]
+PAGES = [
+    "book/_ext",
+    "book/_theme",
+    "book/write",
+    "_build/codemirror/editor.js",
+    "book/_static",
+    "book/references.bib",
+    "_config.yml",
+]
 PAGES += ["course/words.toml", "constraints.txt"]
 ALL = ["attnbook", "book", "course", "_config.yml", "_toc.yml", "constraints.txt"]
+ALL += ["_build/codemirror/editor.js"]
 LITES = ["attnbook", "tools/lite.py", "tools/lite-requirements.txt", "constraints.txt"]
 
 

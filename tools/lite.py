@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 
 import nbformat
@@ -53,6 +54,19 @@ def build_wheel(folder):
     subprocess.run([*pip, "-w", folder, source], check=True)
     shutil.rmtree(source)
     return next(folder.glob("attnbook-*.whl")).name
+
+
+def for_exercises(output, pyodide):
+    """Put beside it what an exercise's page needs: the wheel without data, and where Python is."""
+    (wheel,) = Path(output, "pypi").glob("attnbook-*.whl")
+    folder = Path(output, "write")
+    folder.mkdir()
+    with zipfile.ZipFile(wheel) as whole, zipfile.ZipFile(folder / wheel.name, "w") as small:
+        for entry in whole.infolist():
+            if not entry.filename.startswith("attnbook/data/"):  # no checker reads any
+                small.writestr(entry, whole.read(entry), zipfile.ZIP_DEFLATED)
+    python = {"pyodide": pyodide, "wheel": f"write/{wheel.name}"}  # as seen from /lite
+    (folder / "python.json").write_text(json.dumps(python), "utf-8")
 
 
 def as_served(chapter):
@@ -111,5 +125,6 @@ def main(output: str, pyodide: str | None = None) -> None:
         smaller = ["--no-sourcemaps", "--no-unused-shared-packages"]
         command = [*lite, *smaller, "--lite-dir", room, "--output-dir", Path(output).resolve()]
         subprocess.run(command, cwd=room, check=True)  # it leaves a database where it runs
+    for_exercises(output, "static/pyodide/pyodide.js" if pyodide else PYODIDE)
     size = sum(path.stat().st_size for path in Path(output).rglob("*") if path.is_file())
     print(f"{output}, {size / 1e6:.0f} MB")

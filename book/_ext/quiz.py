@@ -30,8 +30,8 @@ class Admonition(BaseAdmonition, SphinxDirective):
         chapter = by_name(self.env.docname.rpartition("/")[2])
         self.env.note_dependency(str(chapter.room / "quiz.txt"))
         try:
-            entries = read(chapter).questions.values()
-            questions = [self.question(entry, chapter.sections) for entry in entries]
+            entries = read(chapter).questions.items()
+            questions = [self.question(name, entry, chapter.sections) for name, entry in entries]
         except (OSError, ValueError) as problem:
             raise self.error(str(problem)) from problem
         as_ever = {"enumtype": "arabic", "prefix": "", "suffix": "."}
@@ -39,8 +39,8 @@ class Admonition(BaseAdmonition, SphinxDirective):
         how = say("open_a_choice")
         return [nodes.paragraph(how, how), listed]
 
-    def question(self, question, sections):
-        item = nodes.list_item()
+    def question(self, name, question, sections):
+        item = nodes.list_item(ids=[f"quiz-{name}"])  # by which what was chosen is kept
         item += self.parse_text_to_nodes(question.text)
         for choice in question.choices:
             item += self.choice(choice, sections)

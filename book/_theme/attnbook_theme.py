@@ -26,7 +26,7 @@ POLICY = "; ".join(
         f"script-src 'self' 'sha256-{_DIGEST}'",
         "style-src 'self' 'unsafe-inline'",  # of formulas and figures
         "img-src 'self' data:",
-        "worker-src blob:",  # the story's
+        "worker-src 'self' blob:",  # of answers; the story's
         "object-src 'none'",
         "base-uri 'none'",
         "form-action 'self'",

@@ -1,0 +1,70 @@
+// The page of all exercises: which are solved, and what is kept of them as a file.
+"use strict";
+
+{
+  const { read, state, filled, prefix } = progress, box = document.querySelector(".kept");
+  const words = JSON.parse(box.querySelector("script").textContent);
+  const said = document.createElement("p");
+  said.setAttribute("role", "status");
+  const links = [...document.querySelectorAll("article a[href*='#ex-']")].filter((link) => link.closest("li"));
+  const nameOf = (link) => link.hash.slice(4);
+
+  function show(told) {
+    const count = { all: links.length, solved: 0, begun: 0 };
+    for (const link of links) {
+      const { solved, text } = read("exercise", nameOf(link));
+      count.solved += Boolean(solved);
+      count.begun += Boolean(text && !solved);
+      let mark = link.parentElement.querySelector(".is");
+      if (!mark) link.after(" ", mark = Object.assign(document.createElement("span"), { className: "is" }));
+      mark.textContent = state(nameOf(link));
+    }
+    said.textContent = [told, filled(words.kept, count)].filter(Boolean).join(" ");
+    progress.show();
+  }
+  const ours = () => Object.keys(localStorage).filter((key) => key.startsWith(prefix));
+
+  function save() {
+    const kept = Object.fromEntries(ours().map((key) => [key, JSON.parse(localStorage.getItem(key))]));
+    const file = new Blob([JSON.stringify(kept, null, 1)], { type: "application/json" });
+    const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(file), download: "attention-book.json" });
+    link.click();
+    URL.revokeObjectURL(link.href);
+  }
+  // Of a file only what has the form of what is saved here; it is text, and run when its reader asks.
+  const isAnswer = (of) => typeof of?.text === "string" && [undefined, true].includes(of.solved) && Object.keys(of).every((key) => key === "text" || key === "solved");
+  const isQuiz = (of) => of && typeof of === "object" && Object.values(of).every((all) => Array.isArray(all) && all.every(Number.isInteger));
+  function entries(kept) {
+    return Object.entries(kept).map(([key, of]) => {
+      const [, kind, name] = key.match(/^attention-book\.(exercise|quiz)\.([\w-]+)$/);
+      if (!(kind === "quiz" ? isQuiz : isAnswer)(of)) throw new TypeError(key);
+      return [kind, name, of];
+    });
+  }
+  async function load([file]) {
+    let all;
+    try { all = entries(JSON.parse(await file.text())); } catch (unknown) { return show(words.unknown); }
+    for (const [kind, name, of] of all) progress.write(kind, name, of);
+    show(filled(words.loaded, { count: all.filter(([kind]) => kind === "exercise").length }));
+  }
+  function forget() {
+    if (!confirm(words.sure)) return;
+    for (const key of ours()) localStorage.removeItem(key);
+    show(words.forgotten);
+  }
+
+  const bar = document.createElement("p");
+  const chosen = Object.assign(document.createElement("input"), { type: "file", accept: ".json", hidden: true });
+  chosen.addEventListener("change", () => {
+    if (chosen.files.length) load(chosen.files);
+    chosen.value = "";
+  });
+  for (const [key, act] of [["save", save], ["load", () => chosen.click()], ["forget", forget]]) {
+    const button = Object.assign(document.createElement("button"), { type: "button", className: "button", textContent: words[key] });
+    button.addEventListener("click", act);
+    bar.append(button, " ");
+  }
+  box.append(said, bar, chosen);
+  addEventListener("storage", () => show());
+  show();
+}

@@ -31,12 +31,12 @@ const writeHere = (() => {
         if (data.failed) return fail(data.failed);
         ready = true;
         if (asked) next();
-        else for (const panel of panels) panel.tell(say.ready, "", "loading");
+        else for (const panel of panels) panel.note(say.ready);
       } else finish(data.done);
     });
     worker.addEventListener("error", () => fail("network"));
     worker.postMessage({ lite: new URL("lite/", here).href });
-    for (const panel of panels) panel.tell(say.loading, "loading");
+    for (const panel of panels) panel.note(say.loading);
   }
   function next() {
     [running, asked] = [asked, undefined];
@@ -120,11 +120,12 @@ const writeHere = (() => {
     }
 
     const panel = {
-      tell(text, state = "", only) {
-        if (running === panel || (only && box.dataset.state !== only)) return;
+      tell(text, state) {
         box.dataset.state = state;
         said.replaceChildren(...marked(text));
       },
+      // Of Python in general: over nothing that was said to an answer.
+      note(text) { if ((box.dataset.state ?? "noted") === "noted") panel.tell(text, "noted"); },
       begin() {
         printed.textContent = "";
         printed.hidden = true;
@@ -154,7 +155,8 @@ const writeHere = (() => {
     };
     const elsewhere = { absent: 1, network: 1, from_disk: 1 };
     function run(of) {
-      if (running) return panel.tell(say.busy);
+      if (running === panel) return;
+      if (running) return panel.tell(say.busy, "noted");
       keep();
       // What is solved above is there, as it would be in a notebook.
       const above = [...document.querySelectorAll("script[data-exercise]")].map((each) => each.dataset.exercise);
@@ -171,8 +173,7 @@ const writeHere = (() => {
     cell.querySelector(".cell_input").hidden = true;
     panels.push(panel);
     plain.focus({ preventScroll: true });
-    if (ready) panel.tell(say.ready);
-    else if (worker) panel.tell(say.loading, "loading");
+    if (worker) panel.note(ready ? say.ready : say.loading);
     else start();
 
     writeHere.editor ??= load("write-editor.js");

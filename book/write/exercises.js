@@ -35,6 +35,7 @@
   const isAnswer = (of) => typeof of?.text === "string" && [undefined, true].includes(of.solved) && Object.keys(of).every((key) => key === "text" || key === "solved");
   const isQuiz = (of) => of && typeof of === "object" && Object.values(of).every((all) => Array.isArray(all) && all.every(Number.isInteger));
   function entries(kept) {
+    if (Object.getPrototypeOf(kept) !== Object.prototype) throw new TypeError();
     return Object.entries(kept).map(([key, of]) => {
       const [, kind, name] = key.match(/^attention-book\.(exercise|quiz)\.([\w-]+)$/);
       if (!(kind === "quiz" ? isQuiz : isAnswer)(of)) throw new TypeError(key);

@@ -93,9 +93,7 @@ def page(chromium, site):
     context.close()
 
 
-def play(
-    page, text, press="check", until="[data-state]:not([data-state=running], [data-state=waiting])"
-):
+def play(page, text, press="check", until=DONE):
     """Type a text, press a button; return what is said, in which state, and what was printed."""
     page.locator(".cm-content").focus()
     page.keyboard.press("Control+a")

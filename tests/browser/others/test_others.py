@@ -1,0 +1,101 @@
+"""Firefox and WebKit: three exercises, and every figure that is touched, as in Chromium.
+
+Run by hand, `make test-others`, with Debian's firefox-esr, webkit2gtk-driver and xvfb.
+"""
+
+import pytest
+
+from course.chapters import chapters
+from tests.browser.kernel.test_write import functions, jobs, site  # noqa: F401 (a fixture)
+from tests.browser.live.figures import SHOWN
+from tests.browser.others import drivers
+
+BROWSERS = {
+    "firefox": drivers.FIREFOX,
+    "webkit": drivers.WEBKIT and drivers.BROWSER,
+}
+EXERCISES = ["softmax", "merge-heads", "rms-norm"]
+OPEN = """(name) => new Promise((done) => {
+  document.querySelector(`.write-open[value="${name}"]`).click();
+  const look = () => document.querySelector(".write .cm-content") ? done(1) : setTimeout(look, 50);
+  look();
+})"""
+# What a hand would do: select all, paste, press the first button.
+PLAY = """(text) => new Promise((done) => {
+  const box = document.querySelector(".write"), field = box.querySelector(".cm-content");
+  field.focus();
+  const how = {bubbles: true, cancelable: true}, clipboardData = new DataTransfer();
+  field.dispatchEvent(new KeyboardEvent("keydown", {key: "a", keyCode: 65, ctrlKey: true, ...how}));
+  clipboardData.setData("text/plain", text);
+  field.dispatchEvent(new ClipboardEvent("paste", {clipboardData, ...how}));
+  box.querySelector("button").click();
+  const look = () => {
+    const state = box.dataset.state;
+    if (["noted", "waiting", "running"].includes(state)) return setTimeout(look, 50);
+    const text = (name) => box.querySelector(name).textContent;
+    done({state, said: text(".write-said"), printed: text(".write-printed")});
+  };
+  look();
+})"""
+CONTROLS = ".live-controls :is(select, [type=range], [type=checkbox])"
+# What each figure says at first, and when each control is moved to its end.
+TOUCH = """async ([name, controls]) => {
+  const errors = [];
+  addEventListener("error", ({message}) => errors.push(message));
+  const figure = document.querySelector(`[data-live="${name}"]`);
+  figure.scrollIntoView();
+  const rest = async () => {
+    let last, same = 0;
+    while (same < 12) {
+      await new Promise((done) => setTimeout(done, 50));
+      const moving = !figure.matches(".ready:not(.moving)");
+      const now = figure.querySelector(".live-said").textContent;
+      same = !moving && now && now === last ? same + 1 : 0;
+      last = now;
+    }
+    return last;
+  };
+  const told = [await rest()];
+  for (const input of figure.querySelectorAll(controls)) {
+    if (input.type === "checkbox") input.checked = !input.checked;
+    else if (input.type === "range") input.value = input.max;
+    else input.selectedIndex = input.options.length - 1;
+    input.dispatchEvent(new Event("input", {bubbles: true}));
+    told.push(await rest());
+  }
+  return {told, errors, wide: document.documentElement.scrollWidth - innerWidth};
+}"""
+
+
+@pytest.fixture(scope="module", params=BROWSERS)
+def browser(request):
+    """Return a tab of a browser; where there is none, say so."""
+    if not BROWSERS[request.param]:
+        pytest.skip(f"no {request.param} found: install firefox-esr, or webkit2gtk-driver and xvfb")
+    with getattr(drivers, request.param)() as found:
+        yield found
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+def test_an_exercise_is_solved_and_a_mistake_named(browser, site, name):  # noqa: F811
+    (chapter,) = (each for each in chapters() if name in each.exercises)
+    browser.goto(f"{site}book/{chapter.name}.html")
+    assert browser.evaluate(OPEN, name)
+    (_, right, said), (_, wrong, message), *_ = jobs(chapter, name, functions()[name])
+    told = browser.evaluate(PLAY, right["text"])
+    assert (told["state"], told["printed"]) == ("accepted", said)
+    told = browser.evaluate(PLAY, wrong["text"])
+    assert (told["state"], told["said"]) == ("wrong", message.replace("`", ""))
+
+
+@pytest.mark.parametrize(("name", "page"), SHOWN)
+def test_a_figure_says_what_it_says_in_chromium(browser, one_page, site, name, page):  # noqa: F811
+    seen = []
+    for tab in (browser, one_page):
+        tab.goto(f"{site}{page}")
+        seen.append(tab.evaluate(TOUCH, [name, CONTROLS]))
+    here, chromium = seen
+    assert here["errors"] == []
+    assert here["wide"] <= 0
+    assert here["told"] == chromium["told"]
+    assert len(set(here["told"])) > 1

@@ -12,6 +12,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 import urllib.request
 from pathlib import Path
@@ -44,7 +45,7 @@ class Firefox:
                 pass
             return got
 
-        got = self.loop.run_until_complete(answered())
+        got = asyncio.run_coroutine_threadsafe(answered(), self.loop).result()
         assert got["type"] == "success", got
         return got["result"]
 
@@ -70,7 +71,8 @@ def firefox():
         command = [FIREFOX, "--headless", "--no-remote", "--profile", profile]
         command += ["--remote-debugging-port", "0"]
         process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        loop = asyncio.new_event_loop()
+        loop = asyncio.new_event_loop()  # in a thread: Playwright has one here
+        threading.Thread(target=loop.run_forever, daemon=True).start()
         try:
             told = (re.search(r"WebDriver BiDi listening on (ws://\S+)", t) for t in process.stderr)
             address = next(filter(None, told))[1]
@@ -78,11 +80,13 @@ def firefox():
             async def connect():
                 return await websocket_connect(f"{address}/session", max_message_size=2**26)
 
-            yield Firefox(loop, loop.run_until_complete(connect()))
+            connection = asyncio.run_coroutine_threadsafe(connect(), loop).result()
+            yield Firefox(loop, connection)
         finally:
             process.terminate()
             process.wait()
-            loop.close()
+            process.stderr.close()
+            loop.call_soon_threadsafe(loop.stop)
 
 
 class WebKit:

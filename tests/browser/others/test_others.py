@@ -66,6 +66,12 @@ TOUCH = """async ([name, controls]) => {
     input.dispatchEvent(new Event("input", {bubbles: true}));
     told.push(await rest());
   }
+  const go = figure.querySelector(".live-stage .go"); // it writes, in a worker, when asked
+  if (go) {
+    go.click();
+    for (let last = told.at(-1); last === told[0];) last = await rest();
+    told.push(await rest());
+  }
   return {told, errors, wide: document.documentElement.scrollWidth - innerWidth};
 }"""
 

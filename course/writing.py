@@ -45,6 +45,7 @@ def _imports(tree: ast.Module) -> list[str]:
     nodes = list(ast.walk(tree))
     bound = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     bound |= {n.arg for n in nodes if isinstance(n, ast.arg)} | {*dir(builtins)}
+    bound |= {n.name for n in nodes if isinstance(n, ast.FunctionDef)}  # not what is to be written
     used = {n.id for n in nodes if isinstance(n, ast.Name)} - bound
     ours, lines = used & {*attnbook.__all__}, ["import numpy as np"]
     for node in nodes:

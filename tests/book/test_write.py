@@ -57,6 +57,7 @@ def test_an_exercise_begins_with_what_its_solution_needs(page):
         assert first.startswith(f"def {function}(")
         assert dots == "    ..."
         assert all(re.match("import |from |$", line) for line in imports)
+        assert not [line for line in imports if re.search(rf"import .*\b{function}\b", line)]
         result, _ = play(text, name, function)
         assert result["kind"] == "wrong"  # nothing is written yet
         solved = "\n".join([*imports, defined(code)])

@@ -69,7 +69,7 @@ def firefox():
     """Start a Firefox without windows, with a profile of its own."""
     with tempfile.TemporaryDirectory() as profile:
         command = [FIREFOX, "--headless", "--no-remote", "--profile", profile]
-        command += ["--remote-debugging-port", "0"]
+        command += ["--remote-debugging-port", "0", "about:blank"]  # its own page comes late
         process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         loop = asyncio.new_event_loop()  # in a thread: Playwright has one here
         threading.Thread(target=loop.run_forever, daemon=True).start()

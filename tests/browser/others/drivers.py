@@ -51,6 +51,9 @@ class Firefox:
 
     def goto(self, address):
         self.ask("browsingContext.navigate", context=self.tab, url=address, wait="complete")
+        there = f"() => location.href === {json.dumps(address)} && document.readyState"
+        while self.evaluate(there) != "complete":  # the page that it opens at first came later
+            time.sleep(0.1)
 
     def evaluate(self, function, given=None):
         said = self.ask(

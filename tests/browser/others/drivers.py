@@ -55,6 +55,10 @@ class Firefox:
         while self.evaluate(there) != "complete":  # the page that it opens at first came later
             time.sleep(0.1)
 
+    def resize(self, width):
+        size = {"width": width, "height": 800}
+        self.ask("browsingContext.setViewport", context=self.tab, viewport=size)
+
     def evaluate(self, function, given=None):
         said = self.ask(
             "script.callFunction",
@@ -111,6 +115,9 @@ class WebKit:
 
     def goto(self, address):
         self.ask("/url", url=address)
+
+    def resize(self, width):
+        self.ask("/window/rect", width=width, height=800)
 
     def evaluate(self, function, given=None):
         script = f"""const done = arguments[1];

@@ -120,3 +120,22 @@ def test_a_figure_says_what_it_says_in_chromium(browser, one_page, site, name, p
         both = [list(map(float, NUMBER.findall(text))) for text in (now, then)]
         assert both[0] == pytest.approx(both[1], abs=0.0101)
     assert len(set(here["told"])) > 1
+
+
+# What of a figure stands beyond its edge, which on a phone is that of the text.
+BEYOND = """async (name) => {
+  await document.fonts.ready;
+  const figure = document.querySelector(`[data-live="${name}"]`);
+  figure.scrollIntoView();
+  await new Promise((done) => setTimeout(done, 300));
+  const edge = figure.getBoundingClientRect().right + 0.5;
+  return [...figure.querySelectorAll(".live-controls *")]
+    .filter((e) => e.getBoundingClientRect().right > edge).map((e) => e.outerHTML.slice(0, 99));
+}"""
+
+
+@pytest.mark.parametrize(("name", "page"), SHOWN)
+def test_on_a_phone_no_control_stands_out(browser, site, name, page):  # noqa: F811
+    browser.resize(400)
+    browser.goto(f"{site}{page}")
+    assert browser.evaluate(BEYOND, name) == []

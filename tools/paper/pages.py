@@ -27,7 +27,7 @@ ADDRESS = SETTINGS["html"]["baseurl"]
 REFERENCES, PACKAGE, GLOSSARY = "references", "api", "glossary"
 # Long tables to search in, and what an instructor does at a computer, stay on the site. The
 # sources stand at the end of each part that cites them.
-ONLINE = {"index", PACKAGE, REFERENCES, "every-because", "kill-table"}
+ONLINE = {"index", PACKAGE, REFERENCES, "every-because", "exercises", "kill-table"}
 ONLINE |= {"instructors", "instructors-grading", "instructors-hub"}
 GONE = ".headerlink, .on-dark, .live-try, .live-said, .live-controls, .live-caption, .filter"
 GONE += ", .cited-in, .viewcode-link, .label, .colon, script, button"

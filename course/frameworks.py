@@ -1,9 +1,9 @@
 """What the page *The same in PyTorch and JAX* is made of: the snippets in book/frameworks/.
 
-A thing has a folder: the book's lines in ``book.py``, the same in ``torch.py`` and ``jax.py``. What
-they are given is in ``given.py``, the largest differences that were seen in ``seen.json``. A
-snippet may call a function that another one of its library defines. ``tools/frameworks.py`` runs
-them, the page shows them.
+A thing has a folder: the book's lines in ``book.py``, the same in ``torch.py`` and ``jax.py``, and
+in ``then.py`` how to run what the book's lines have read. What they are given is in ``given.py``,
+the largest differences that were seen in ``seen.json``. A snippet may call a function that another
+one of its library defines. ``tools/frameworks.py`` runs them, the page shows them.
 """
 
 from __future__ import annotations
@@ -84,6 +84,9 @@ def frameworks(thing: str) -> Iterator[str]:
     """Show the book's lines and, in tabs, the same in each library."""
     stored = json.loads(SEEN.read_text(encoding="utf-8"))
     yield f"```python\n{snippet(thing, 'book')}```\n"
+    if (FOLDER / thing / "then.py").is_file():
+        yield say("framework_then")
+        yield f"```python\n{snippet(thing, 'then')}```\n"
     yield f"::::::{{tabs}} {say('framework_tabs')}"
     for library in libraries(thing):
         yield f":::::{{tab}} {LIBRARIES[library]} {stored['made_with'][library]}"

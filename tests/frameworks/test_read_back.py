@@ -1,5 +1,7 @@
 """Layers of other libraries, read into ours: what is missing or has another shape is named."""
 
+import re
+
 import numpy as np
 import pytest
 import torch
@@ -39,6 +41,29 @@ def test_another_shape_is_refused(thing, key):
     names["state"][key] = names["state"][key][None]
     with pytest.raises(ValueError, match=rf"state_dict\['{key}'\] must have shape"):
         exec(snippet(thing, "book"), names)
+
+
+@pytest.mark.parametrize("thing", READ)
+def test_the_page_runs_in_the_order_that_it_names(thing):
+    """A reader has one namespace, in which the numbers have become tensors."""
+    names = converted(given(np.dtype("float64")), "torch")
+    exec(snippet(thing, "torch"), names)
+    theirs = names["output"].detach().numpy()
+    exec(snippet(thing, "book"), names)
+    exec(snippet(thing, "then"), names)
+    assert abs(names["output"] - theirs).max() <= 1e-5 * max(1, abs(theirs).max())
+
+
+def test_without_biases():
+    names = prepared("read_torch")
+    layer = torch.nn.MultiheadAttention(names["d_model"], names["num_heads"], bias=False)
+    assert {*names["state"]} - {*layer.state_dict()} == {"in_proj_bias", "out_proj.bias"}
+    names["state"] = layer.state_dict()
+    code = re.sub(r"^b_.*\n|(b_\w)=\1,?", "", snippet("read_torch", "book"), flags=re.M)
+    exec(code + snippet("read_torch", "then"), names)
+    x = torch.from_numpy(names["x"]).float().swapaxes(0, 1)
+    theirs = layer(x, x, x)[0].swapaxes(0, 1).detach().numpy()
+    np.testing.assert_allclose(names["output"], theirs, atol=1e-5)
 
 
 def test_bfloat16_is_refused_by_name():

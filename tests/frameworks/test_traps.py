@@ -376,11 +376,16 @@ def test_which_kernel(heads):
     assert FLASH in kernels(*heads, attn_mask=HIDDEN)
     assert FLASH not in kernels(*heads, dropout_p=0.5)
     assert FLASH not in kernels(*heads, attn_mask=torch.zeros(2, 3, requires_grad=True))
+    query, key, value = heads
+    assert FLASH not in kernels(query[0], key[0], value[0])
+    assert FLASH not in kernels(query, key, value[..., :2])
 
 
 def test_forced_kernel(heads):
     with sdpa_kernel(SDPBackend.FLASH_ATTENTION), pytest.raises(RuntimeError):
         sdpa(*heads, dropout_p=0.5)
+    with sdpa_kernel(SDPBackend.MATH):
+        assert FLASH not in kernels(*heads)
 
 
 def test_jax_whole_matrix():

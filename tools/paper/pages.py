@@ -31,7 +31,7 @@ ONLINE = {"index", PACKAGE, REFERENCES, "every-because", "exercises", "kill-tabl
 ONLINE |= {"instructors", "instructors-grading", "instructors-hub"}
 GONE = ".headerlink, .on-dark, .live-try, .live-said, .live-controls, .live-caption, .filter"
 GONE += ", .cited-in, .viewcode-link, .label, .colon, script, button"
-LINES = 4  # to write an answer on
+LINES = 3  # to write an answer on
 LONGEST = 150  # characters of the line that a fold leaves
 HEADINGS = ("h1", "h2", "h3")
 
@@ -47,6 +47,7 @@ class Part:
     # The numbers of its sections by all ids in them, and its sections: id, number, title.
     places: dict[str, str] = field(default_factory=dict)
     sections: list[tuple[str, str, HtmlElement]] = field(default_factory=list)
+    titles: set[str] = field(default_factory=set)
 
     @property
     def title(self) -> str:
@@ -134,6 +135,8 @@ class Book:
                 )
                 continue
             link.set("href", f"#{anchor(name, place)}")
+            if link.text_content() in other.titles:  # as on the site a link tells it from the text
+                link.set("class", f"{link.get('class', '')} by-title".strip())
             if self.needs_number(link, other, place):
                 told = other.called if not place or other.places[place] == other.number else ""
                 told = told or say("paper_section", number=other.places[place])
@@ -215,6 +218,8 @@ def number_sections(part: Part) -> None:
     for element in part.article.iter():
         if isinstance(element.tag, str) and element.get("id"):
             part.places[element.get("id")] = number_of(element) or part.number
+    for heading in part.article.iter(*HEADINGS):
+        part.titles.add(heading.text_content().partition(". ")[2].strip())
     for heading in part.article.iter("h2"):
         if name := heading.getparent().get("id"):
             part.sections.append((name, heading.get("data-number"), heading))
@@ -233,7 +238,7 @@ def close_folds(part: Part) -> None:
     """Leave of each fold of code its line, which says where on the site it opens."""
     for fold in part.article.cssselect("details.code-fold"):
         shown, *counted = (span.text_content() for span in fold.cssselect("summary > span"))
-        text = " ".join([textwrap.shorten(shown, LONGEST, placeholder=" …"), *counted])
+        text = " ".join([shortened(shown), *counted])
         inside = [each.get("id") for each in fold.iterdescendants("div") if each.get("id")]
         outside = [each.get("id") for each in fold.iterancestors("section") if each.get("id")]
         place = [*inside, *outside][0]
@@ -244,6 +249,14 @@ def close_folds(part: Part) -> None:
         line = builder.P(f"{text} · ", link, {"class": "fold"})
         line.tail = fold.tail
         fold.getparent().replace(fold, line)
+
+
+def shortened(text: str) -> str:
+    """Return as many of a text's clauses as a line has room for; of one that is too long, words."""
+    clauses = text.split("; ")
+    while len(clauses) > 1 and len("; ".join(clauses)) > LONGEST:
+        clauses.pop()
+    return textwrap.shorten("; ".join(clauses), LONGEST, placeholder=" …")
 
 
 def lay_out_tabs(part: Part) -> None:
@@ -312,6 +325,7 @@ def move_solutions(part: Part) -> None:
             previous.tail = (previous.tail or "") + (tail or "")
         section.append(fold)
         to_it = builder.A(say("paper_solution"), href=f"#{fold.get('id')}")
+        to_it.set("data-page", say("paper_page"))  # which it is, only a printed book knows
         part.places[fold.get("id")] = say("paper_solutions")
         lines = [builder.DIV({"class": "line"}) for _ in range(LINES)]
         room = builder.DIV(builder.P(to_it, {"class": "to-solution"}), *lines, {"class": "room"})

@@ -54,6 +54,7 @@ FONTS = (
     ("Book Serif", "serif-italic", {400: "italic", 700: "bold italic"}),
     ("Book Sans", "sans", {400: "normal", 600: "bold"}),
 )
+SMALLER = 0.88
 HAVE_ADDRESS = "fold", "live-link", "citation", "to-solution"
 HAS_CLASS = "contains(concat(' ', @class, ' '), ' {} ')".format
 STYLES = {
@@ -132,6 +133,7 @@ def described() -> str:
 def printable(part: Part) -> str:
     """Return the text of a part as WeasyPrint needs it."""
     draw_once(part)
+    draw_smaller(part)
     add_footnotes(part)
     part_with_spaces(part)
     return html.tostring(part.article, encoding="unicode")
@@ -144,6 +146,12 @@ def draw_once(part: Part) -> None:
         formula.set("data-tex", " ".join(tex.text_content().split()))
         for hidden in formula.find_class("katex-mathml"):
             hidden.drop_tree()
+
+
+def draw_smaller(part: Part) -> None:
+    """Let the text in figures be as large as that around them, which is smaller than a screen's."""
+    for picture in part.article.cssselect("figure img[width]"):
+        picture.set("style", f"width: {SMALLER * int(picture.get('width')):.0f}px")
 
 
 def add_footnotes(part: Part) -> None:

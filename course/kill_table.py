@@ -68,7 +68,7 @@ def section(entry: Entry, judged: Judged) -> str:
     wrong, named = len(entry.wrong), entry.named
     summary = say("kill_summary", wrong=wrong, named=named, rest=wrong - named)
     head = f"({'task' if entry.is_task else 'kill'}-{entry.name})=\n### {entry.title}\n"
-    fold = f":::{{admonition}} {summary}\n:class: dropdown\n\n{say('kill_head')}"
+    fold = f":::{{admonition}} {summary}\n:class: dropdown late\n\n{say('kill_head')}"
     return "\n".join([head, fold, *rows(entry, judged), ":::\n"])
 
 

@@ -11,7 +11,7 @@ def words(html):
     """Return the words of a piece of HTML; of a formula its TeX, however it is shown."""
     soup = BeautifulSoup(html, "html.parser")
     for formula in soup.select(".katex"):
-        formula.replace_with(formula.annotation.get_text())
+        formula.replace_with(formula["data-tex"])
     for picture in soup.select("img.equation_image"):
         picture.replace_with(picture["data-equation-content"])
     return " ".join(soup.get_text().replace("’", "'").split())

@@ -149,10 +149,13 @@ def write_data(app, exception):
     if exception or app.builder.name != "html":
         return
     for module in LIVE.glob("*/data.py"):
-        inlined = json.dumps(runpy.run_path(str(module))["data"](), ensure_ascii=False)
-        name = module.parent.name
-        script = f"(window.liveData ??= {{}})[{name!r}] = {inlined};\n"
-        Path(app.outdir, "_static", f"live-{name}-data.js").write_text(script, encoding="utf-8")
+        name, made = module.parent.name, runpy.run_path(str(module))
+        parts = made["parts"]().items() if "parts" in made else ()
+        files = {name: made["data"](), **{f"{name}-{part}": data for part, data in parts}}
+        for file, data in files.items():
+            inlined = json.dumps(data, ensure_ascii=False)
+            script = f"(window.liveData ??= {{}})[{file!r}] = {inlined};\n"
+            Path(app.outdir, "_static", f"live-{file}-data.js").write_text(script, encoding="utf-8")
 
 
 def setup(app):

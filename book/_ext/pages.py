@@ -1,16 +1,32 @@
 """What pages need and Sphinx lacks: sized pictures, folds, tables, a sitemap."""
 
+import re
 from html import escape
 from pathlib import Path
 
 import imagesize
 from docutils import nodes
+from evidence import fold
+from ink import as_text
 from quiz import quiz_choice, writing
 from sphinx.writers.html5 import HTML5Translator
 from sphinx_exercise.nodes import solution_node
+from tabs import tab
 
 # Whose HTML and nodes this writes in another form; a test compares with constraints.txt.
 WRITTEN_FOR = {"sphinx": "7.4.7", "sphinx-exercise": "1.2.1"}
+
+ROLES = {
+    "xref",
+    "std",
+    "std-ref",
+    "std-numref",
+    "std-doc",
+    "doc",
+    "std-term",
+    "default_value",
+    "viewcode-link",
+}
 
 
 def is_fold(node):
@@ -20,8 +36,86 @@ def is_fold(node):
     )
 
 
+def is_hidden(node):
+    """Tell whether a node is not in sight at first: in a fold, or behind another tab."""
+    while node := node.parent:
+        if isinstance(node, fold) or is_fold(node):
+            return True
+        if isinstance(node, tab) and node.parent.index(node):
+            return True
+    return False
+
+
+MARKS = {nodes.literal: "`", nodes.emphasis: "*", nodes.paragraph: ""}
+
+
+def as_line(row):
+    """Return a row of a table as a line of text: between tabs, with `code` and *stress* at first."""
+    return "\t".join("".join(map(as_words, entry.findall(nodes.Text))) for entry in row)
+
+
+def as_words(text):
+    """Return some words of a row between the marks of how they are written."""
+    mark, words = MARKS[type(text.parent)], " ".join(text.splitlines())
+    starred = text.parent.parent.index(text.parent) if mark == "*" else words.startswith("*")
+    if starred or "`" in words:
+        raise ValueError(f"in a table of the class `late` nothing can be written as {words!r} is")
+    return f"{mark}{words}{mark}"
+
+
 class Translator(HTML5Translator):
-    """Sphinx's own, with parts of a page that keep their place while they load."""
+    """Sphinx's own, with parts of a page that keep their place while they load.
+
+    It writes fewer elements: what nothing is seen of, as around each word of code, is left out.
+    """
+
+    def visit_Text(self, node):
+        if not self.protect_literal_text:
+            return super().visit_Text(node)
+        text = self.encode(node.astext())
+        self.body.append(re.sub(" (?= )", "&#160;", text))  # the last of several can wrap
+
+    def visit_desc_sig_element(self, node):
+        """Write a part of a signature without a mark around it."""
+
+    depart_desc_sig_element = visit_desc_sig_element
+
+    def visit_desc_parameterlist(self, node):
+        for parameter in node:  # one mark around all of them
+            parameter["noemph"] = True
+        super().visit_desc_parameterlist(node)
+        self.body[-1] = '(<em class="sig-params">' if len(node) else "("
+
+    def depart_desc_parameterlist(self, node):
+        super().depart_desc_parameterlist(node)
+        self.body[-1] = "</em>)" if len(node) else ")"
+
+    def visit_inline(self, node):
+        if not is_bare(node):
+            super().visit_inline(node)
+
+    def depart_inline(self, node):
+        if not is_bare(node):
+            super().depart_inline(node)
+
+    def depart_field_name(self, node):
+        self.body.append("</dt>\n")
+
+    def visit_paragraph(self, node):
+        if not is_alone(node):
+            super().visit_paragraph(node)
+
+    def depart_paragraph(self, node):
+        if not is_alone(node):
+            super().depart_paragraph(node)
+
+    def visit_literal_block(self, node):
+        try:
+            super().visit_literal_block(node)
+        except nodes.SkipNode:
+            if is_hidden(node):
+                self.body[-1] = as_text(self.body[-1])
+            raise
 
     def visit_image(self, node):
         size = imagesize.get(Path(self.builder.srcdir, node["uri"]))
@@ -67,6 +161,18 @@ class Translator(HTML5Translator):
         self.body.append('<div class="table-box">\n')
         super().visit_table(node)
 
+    def visit_tbody(self, node):
+        folded = node.parent.parent.parent
+        if "late" not in folded.get("classes", ()):
+            return super().visit_tbody(node)
+        # A long table in a fold is text until it is opened.
+        lines = escape("\n".join(map(as_line, node)), quote=False)
+        span = len(node.children[0])
+        self.body.append(
+            f'<tbody><tr><td colspan="{span}"><pre class="rows">{lines}</pre></td></tr></tbody>\n'
+        )
+        raise nodes.SkipNode
+
     def depart_table(self, node):
         super().depart_table(node)
         self.body.append("</div>\n")
@@ -77,6 +183,21 @@ class Translator(HTML5Translator):
 
     def depart_citation(self, node):
         self.body.append("</div>\n")
+
+
+def is_alone(node):
+    """Tell whether a paragraph is all that stands in a cell, or in a list of parameters."""
+    parent = node.parent
+    in_fields = isinstance(parent, nodes.list_item) and isinstance(
+        parent.parent.parent, nodes.field_body
+    )
+    in_cell = isinstance(parent, nodes.entry)
+    return (in_cell or in_fields) and len(parent) == 1 and not node["ids"]
+
+
+def is_bare(node):
+    """Tell whether a mark in a line says only by which role it was written."""
+    return not node["ids"] and {*node["classes"]} <= ROLES
 
 
 def open_box(translator, node):

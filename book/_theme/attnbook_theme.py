@@ -52,7 +52,6 @@ def link_what_it_needs(app, pagename, templatename, context, doctree):
         scripts("documentation_options.js", "doctools.js", "sphinx_highlight.js")
     if doctree and any(doctree.findall(nodes.literal_block)):
         app.add_css_file("code.css", priority=BASE)
-        scripts("clipboard.min.js", "copybutton.js")
     if doctree and any(any(doctree.findall(each)) for each in FORMULAS):
         app.add_css_file(app.config.katex_css_path, priority=BASE)
     scripts("attnbook.js")

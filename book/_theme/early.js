@@ -2,10 +2,14 @@
 try { var theme = localStorage.getItem("attention-book-theme"); } catch (denied) {}
 document.documentElement.dataset.theme =
   theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+// A long page that is opened afresh is laid out in parts; one that is to open at a place, at once.
+if (document.documentElement.className === "long" && !location.hash
+    && performance.getEntriesByType("navigation")[0]?.type === "navigate")
+  document.documentElement.classList.add("in-parts");
 // Early fonts keep the text from moving; a browser refuses such a request to a file.
 if (location.protocol !== "file:") for (const name of ["serif", "sans", "serif-italic"]) {
   const early = document.createElement("link");
   Object.assign(early, {rel: "preload", as: "font", type: "font/woff2", crossOrigin: "",
-    href: document.documentElement.dataset.content_root + "_static/fonts/" + name + ".woff2"});
+    href: document.documentElement.dataset.content_root + "_static/fonts/core/" + name + ".woff2"});
   document.head.append(early);
 }

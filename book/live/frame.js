@@ -11,12 +11,13 @@ const drawn = (tag, about = {}, ...inside) => {
 const put = (element, text) => { if (element.textContent !== text) element.textContent = text; };
 const filled = (text, fields) => text.replace(/\{(\w*)\}/g, (_, name) => fields[name]);
 
-// The state of a figure is what its inputs hold: live() reads them all, calls start() once with the
-// stage, and then the function that it returned with each new state. That draws, and returns what
-// the reader has just seen: the name of a sentence in figure.toml, its fields, and, where a number
-// of a control stands for something else, what a screen reader says for it.
+// The state of a figure is what its inputs hold: live() reads them all when the figure comes near
+// the screen, calls start() once with the stage, and then the function that it returned with each
+// new state. That draws, and returns what the reader has just seen: the name of a sentence in
+// figure.toml, its fields, and, where a number of a control stands for something else, what a
+// screen reader says for it.
 function live(name, start) {
-  for (const place of document.querySelectorAll(`[data-live="${name}"]`)) {
+  near(name, (place) => {
     const { sentences, words } = JSON.parse(place.querySelector("script").textContent);
     const inputs = [...place.querySelectorAll("[name]")];
     const stage = place.querySelector(".live-stage"), said = place.querySelector(".live-said");
@@ -82,7 +83,19 @@ function live(name, start) {
     redraw = start({ stage, words, set });
     place.classList.add("ready");
     show();
-  }
+  });
+}
+
+// Call with each place of a figure once it comes near the screen: one far below takes no time.
+function near(name, then) {
+  const coming = new IntersectionObserver((seen) => {
+    for (const { isIntersecting, target } of seen) {
+      if (!isIntersecting) continue;
+      coming.unobserve(target);
+      then(target);
+    }
+  }, { rootMargin: "800px" });
+  document.querySelectorAll(`[data-live="${name}"]`).forEach((place) => coming.observe(place));
 }
 
 // Call back with a figure's data, or without where they cannot be had.
@@ -96,12 +109,11 @@ function load(name, then) {
 
 // The same, once the figure comes near the screen.
 function withData(name, start) {
-  const near = new IntersectionObserver((seen) => {
-    if (!seen.some((each) => each.isIntersecting)) return;
-    near.disconnect();
-    load(name, (data) => data && start(data));
-  }, { rootMargin: "800px" });
-  document.querySelectorAll(`[data-live="${name}"]`).forEach((place) => near.observe(place));
+  let asked = false;
+  near(name, () => {
+    if (!asked) load(name, (data) => data && start(data));
+    asked = true;
+  });
 }
 
 // Hand on where a picture is pressed or dragged, by mouse, finger or pen, in its own coordinates.

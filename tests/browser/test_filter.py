@@ -36,9 +36,9 @@ def test_a_word_leaves_the_rows_that_have_it(one_page, name):
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto((SITE / name).as_uri())  # as from the zip, on a disk
     field = page.locator(".filter input")
+    field.focus()  # by now all of the tables is there
     everything = page.evaluate(LEFT)
     word = re.findall("[a-z]{6,}", " ".join(everything[len(everything) // 2 :]).lower())[0]
-    field.focus()
     page.keyboard.type(f" {word.upper()}")
     left = page.evaluate(LEFT)
     assert 0 < len(left) < len(everything)

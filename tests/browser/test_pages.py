@@ -36,7 +36,7 @@ LOOK = """async () => {
     .filter((e) => !scrolls(e.parentElement)).map((e) => e.outerHTML.slice(0, 99));
   const clipped = [...document.querySelectorAll("article *")]
     .filter((e) => getComputedStyle(e).overflowX === "hidden" && e.scrollWidth > e.clientWidth + 2)
-    .filter((e) => !e.closest(".katex-html, .katex-mathml")).map((e) => e.outerHTML.slice(0, 99));
+    .filter((e) => !e.closest(".katex-html")).map((e) => e.outerHTML.slice(0, 99));
   const colour = (query) => getComputedStyle(document.querySelector(query) ?? document.body).color;
   return {
     sideways: document.documentElement.scrollWidth - innerWidth,
@@ -46,7 +46,7 @@ LOOK = """async () => {
     words: document.querySelector("main").textContent.split(/\\s+/).length,
     heading: seen("main h1"),
     formulas: seen("main .katex-html"),
-    twice: seen("main .katex-mathml"),
+    twice: seen("main math"),
     code: seen("main .cell_input pre"),
     figures: seen("article figure img"),
     drawings: [...document.querySelectorAll("article img[src$='.svg']")]

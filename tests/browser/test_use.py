@@ -121,7 +121,7 @@ SECTIONS = "() => [...document.querySelectorAll('article h2 a.headerlink')].map(
 AS_TEX = """(paragraph) => {
   const copy = paragraph.cloneNode(true);
   for (const formula of copy.querySelectorAll(".katex")) {
-    formula.replaceWith(`$${formula.querySelector("annotation").textContent}$`);
+    formula.replaceWith(`$${formula.dataset.tex}$`);
   }
   return copy.textContent;
 }"""

@@ -30,5 +30,4 @@ def pictures(name):
 
 def formulas(name):
     """Return the TeX of a page's formulas, but for those in folded code."""
-    found = article(name).cssselect("annotation")
-    return [" ".join(each.text_content().split()) for each in found]
+    return [each.get("data-tex") for each in article(name).find_class("katex")]

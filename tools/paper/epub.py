@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import json
 import re
 import uuid
 import zipfile
@@ -128,9 +130,8 @@ def as_xhtml(part: Part, pack: Pack) -> str:
     """Return a part as a page of the book."""
     text = part.article
     for formula in text.find_class("katex"):
-        (math,) = formula.iter("math")
-        (tex,) = formula.iter("annotation")
-        math.set("alttext", " ".join(tex.text_content().split()))
+        math = html.fromstring(formulas()[formula.get("data-tex")])
+        math.set("alttext", formula.get("data-tex"))
         if "katex-display" in (formula.getparent().get("class") or ""):
             math.set("display", "block")
         elif len(math.get("alttext")) > LONG:
@@ -149,6 +150,12 @@ def as_xhtml(part: Part, pack: Pack) -> str:
             if name != part.name:
                 link.set("href", f"{name}.xhtml{link.get('href')}")
     return xml(text)
+
+
+@functools.cache
+def formulas() -> dict[str, str]:
+    """Return the MathML of the site's formulas, by their TeX, which its build has kept."""
+    return json.loads(SITE.with_name("formulas.json").read_text(encoding="utf-8"))
 
 
 def show(picture: html.HtmlElement, pack: Pack) -> None:

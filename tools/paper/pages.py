@@ -6,6 +6,7 @@ What a page means is read from its classes and ids, never from its words.
 from __future__ import annotations
 
 import copy
+import re
 import textwrap
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -30,7 +31,8 @@ REFERENCES, PACKAGE, GLOSSARY = "references", "api", "glossary"
 ONLINE = {"index", PACKAGE, REFERENCES, "every-because", "exercises", "kill-table"}
 ONLINE |= {"instructors", "instructors-grading", "instructors-hub"}
 GONE = ".headerlink, .on-dark, .live-try, .live-said, .live-controls, .live-caption, .filter"
-GONE += ", .cited-in, .viewcode-link, .label, .colon, script, button"
+GONE += ", .cited-in, .label, script, button"
+INK = re.compile(r"(\d+)([a-z]+)(\d+)")
 LINES = 3  # to write an answer on
 LONGEST = 150  # characters of the line that a fold leaves
 HEADINGS = ("h1", "h2", "h3")
@@ -342,13 +344,28 @@ def tell_of_live_figures(part: Part) -> None:
         caption.append(builder.P(f"{say('paper_live')} ", link, {"class": "live-link"}))
 
 
+def paint(code: HtmlElement) -> None:
+    """Give code that was folded its colours, which `book/_ext/ink.py` has noted."""
+    text, end, last = code.text, 0, None
+    for gap, kind, length in INK.findall(code.attrib.pop("data-ink")):
+        start = end + int(gap)
+        between, end = text[end:start], start + int(length)
+        if last is None:
+            code.text = between
+        else:
+            last.tail = between
+        last = builder.SPAN(text[start:end], {"class": kind})
+        code.append(last)
+    last.tail = text[end:]
+
+
 def plain_code(part: Part) -> None:
-    """Take out the elements that only divide code into words."""
-    for word in part.article.cssselect("code span.pre, .highlight span:not([class])"):
-        word.drop_tag()
+    """Lay out code as it looks when it is open; leave out a cell without any."""
+    for code in part.article.cssselect("pre[data-ink]"):
+        paint(code)
     for cell in part.article.cssselect("div.cell"):  # where a reader's answer would stand
-        code = cell.cssselect(".cell_input pre")
-        if code and not any(each.get("class") != "c1" for each in code[0]) and len(cell) == 1:
+        lines = [pre.text_content().splitlines() for pre in cell.cssselect(".cell_input pre")]
+        if lines and len(cell) == 1 and all(line.startswith("#") for line in lines[0]):
             cell.drop_tree()
 
 

@@ -32,6 +32,7 @@ from tools.paper.pages import ADDRESS, FOLDER, PACKAGE, SETTINGS, SITE, Book, Pa
 WRITTEN_FOR = {"weasyprint": "70.0"}
 OPTIONS = {"pdf_variant": "pdf/ua-1", "optimize_images": True}
 LIGHT = re.compile(r"light-dark\(([^,]+), [^)]+\)")
+PARTS_OF_FONTS = re.compile(r"@font-face\{[^}]*fonts/core/[^}]*\}|;unicode-range:[^}]*")
 tag_box = tagging._build_box_tree
 
 
@@ -83,7 +84,9 @@ class Press:
         self.fonts, self.images = FontConfiguration(), {}
         katex = SITE / "_static/katex/katex.min.css"
         logging.disable()  # what that says to browsers alone
-        self.styles = [CSS(filename=katex, font_config=self.fonts)]
+        # Of each font the whole: what a browser asks for in parts, paper has at once.
+        text = PARTS_OF_FONTS.sub("", katex.read_text(encoding="utf-8"))
+        self.styles = [CSS(string=text, base_url=str(katex), font_config=self.fonts)]
         logging.disable(logging.NOTSET)
         code = LIGHT.sub(r"\1", (SITE / "_static/code.css").read_text(encoding="utf-8"))
         style = Path(__file__).with_name("paper.css").read_text(encoding="utf-8")
@@ -132,20 +135,10 @@ def described() -> str:
 
 def printable(part: Part) -> str:
     """Return the text of a part as WeasyPrint needs it."""
-    draw_once(part)
     draw_smaller(part)
     add_footnotes(part)
     part_with_spaces(part)
     return html.tostring(part.article, encoding="unicode")
-
-
-def draw_once(part: Part) -> None:
-    """Leave of each formula what is drawn, and its TeX."""
-    for formula in part.article.find_class("katex"):
-        (tex,) = formula.iter("annotation")
-        formula.set("data-tex", " ".join(tex.text_content().split()))
-        for hidden in formula.find_class("katex-mathml"):
-            hidden.drop_tree()
 
 
 def draw_smaller(part: Part) -> None:

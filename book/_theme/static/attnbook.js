@@ -17,13 +17,26 @@ function showTheme(theme) {
 }
 
 themeButton.hidden = false;
-showTheme(root.dataset.theme);
+themeButton.setAttribute("aria-pressed", root.dataset.theme === "dark");
 themeButton.addEventListener("click", () => {
   const theme = root.dataset.theme === "dark" ? "light" : "dark";
   try { localStorage.setItem("attention-book-theme", theme); } catch (denied) { /* for this page only, then */ }
   showTheme(theme);
 });
 system.addEventListener("change", () => chosen() || showTheme(system.matches ? "dark" : "light"));
+
+// A long page shows before all of it is laid out. The rest follows, a section in each frame: then
+// the scroll bar is true, and a reload finds the place again.
+if (root.classList.contains("in-parts")) {
+  const parts = [...document.querySelectorAll("article > section > section")];
+  const soon = (then) => requestAnimationFrame(() => setTimeout(then));
+  const layOut = () => {
+    parts.shift()?.classList.add("laid-out");
+    if (parts.length) soon(layOut);
+    else root.classList.remove("in-parts");
+  };
+  soon(layOut);
+}
 
 // "/" or Ctrl+K goes to the search field.
 const field = document.querySelector("main input[type=search], header input[type=search]");
@@ -39,13 +52,15 @@ addEventListener("keydown", (event) => {
 
 // What scrolls sideways can be reached and scrolled by keyboard. Code and figures that fit are no
 // stop on the way; formulas and tables stay one, since their fonts may come late and widen them.
+// All are asked first and then changed: to ask after a change would lay out the page each time.
 const fits = new ResizeObserver((entries) => {
-  for (const { target } of entries) {
-    if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
+  const wide = entries.map(({ target }) => target.scrollWidth > target.clientWidth);
+  entries.forEach(({ target }, i) => {
+    if (wide[i]) target.tabIndex = 0;
     else target.removeAttribute("tabindex");
-  }
+  });
 });
-for (const box of document.querySelectorAll("article :is(pre, figure)")) {
+for (const box of document.querySelectorAll("article :is(pre:not(.rows), figure)")) {
   box.tabIndex = 0;
   fits.observe(box);
 }
@@ -82,10 +97,68 @@ for (const panel of document.querySelectorAll("[popover]")) {
   wide.addEventListener("change", close);
 }
 
+// Folded code, and that behind a tab, is text: its colours, which it tells by gaps, kinds and
+// lengths, are painted over it when it comes in sight, so that no search loses its place in it.
+const inks = {};
+function paint(code) {
+  const [text] = code.childNodes, told = code.dataset.ink;
+  delete code.dataset.ink;
+  if (!CSS.highlights || code.childElementCount) return; // as where a word was searched for
+  let end = 0;
+  for (const [, gap, kind, length] of told.matchAll(/(\d+)([a-z]+)(\d+)/g)) {
+    const start = end + Number(gap);
+    end = start + Number(length);
+    if (!inks[kind]) CSS.highlights.set(`ink-${kind}`, inks[kind] = new Highlight());
+    inks[kind].add(new StaticRange({
+      startContainer: text, startOffset: start, endContainer: text, endOffset: end }));
+  }
+}
+const paintIn = (place) => place.querySelectorAll("pre[data-ink]").forEach(paint);
+document.addEventListener("toggle", ({ target }) => target.open && paintIn(target), true);
+document.addEventListener("change", ({ target }) => target.closest(".tabs") && paintIn(document.querySelector("article")));
+
+// A long table in a fold is lines of text, until who opens it, or filters it, wants rows.
+function layRows(place) {
+  for (const lines of place.querySelectorAll("pre.rows")) {
+    const rows = lines.textContent.split("\n").map((line) => {
+      const row = document.createElement("tr");
+      for (const words of line.split("\t")) {
+        // Every other part stands between `backticks` or, at first, *stars*.
+        row.insertCell().append(...words.split(/(`[^`]+`|^\*[^*]+\*)/).map((part, i) => {
+          if (i % 2 === 0) return part;
+          const marked = document.createElement(part[0] === "*" ? "em" : "code");
+          marked.textContent = part.slice(1, -1);
+          return marked;
+        }));
+      }
+      return row;
+    });
+    lines.closest("tbody").replaceChildren(...rows);
+  }
+}
+document.addEventListener("click", ({ target }) => {
+  const line = target.closest("summary");
+  if (line) layRows(line.parentElement);
+});
+
+// Buttons that copy code come with the first sign of a hand.
+function bringButtons() {
+  for (const sign of SIGNS) removeEventListener(sign, bringButtons);
+  if (!document.querySelector("article .highlight")) return;
+  for (const name of ["clipboard.min", "copybutton"]) {
+    const script = document.createElement("script");
+    script.src = `${root.dataset.content_root}_static/${name}.js`;
+    script.async = false; // the second needs the first
+    document.head.append(script);
+  }
+}
+const SIGNS = ["pointermove", "pointerdown", "keydown", "focusin"];
+for (const sign of SIGNS) addEventListener(sign, bringButtons, { passive: true });
+
 // A link to a cell of evidence opens the fold that has it.
 function unfold() {
-  const place = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  const folded = place?.closest("details");
+  const place = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const folded = place && place.closest("details");
   if (!folded || folded.open) return;
   folded.open = true;
   place.scrollIntoView();
@@ -98,7 +171,9 @@ let shown;
 addEventListener("beforeprint", () => {
   shown = root.dataset.theme;
   root.dataset.theme = "light";
+  layRows(document);
   for (const folded of document.querySelectorAll("details")) folded.open = true;
+  paintIn(document);
 });
 addEventListener("afterprint", () => { root.dataset.theme = shown; });
 
@@ -110,7 +185,7 @@ addEventListener("copy", (event) => {
   const formulas = copy.querySelectorAll(".katex");
   if (!formulas.length) return;
   for (const formula of formulas) {
-    formula.replaceWith(`$${formula.querySelector("annotation")?.textContent ?? ""}$`);
+    formula.replaceWith(`$${formula.dataset.tex}$`);
   }
   for (const block of copy.querySelectorAll("p, li, h2, h3, pre, figcaption")) block.append("\n");
   event.clipboardData.setData("text/plain", copy.textContent);

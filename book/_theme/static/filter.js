@@ -4,21 +4,27 @@
 
 for (const box of document.querySelectorAll(".filter")) {
   const field = box.querySelector("input"), told = box.querySelector("output");
-  const tables = [...document.querySelectorAll("article .table-box")];
-  const rows = tables.flatMap((table) => [...table.querySelectorAll("tbody tr")]).map((row) => {
-    const cell = row.cells[row.cells.length - 1];
-    const links = [...cell.querySelectorAll("a[href^='#']")];
-    return { row, cell, entries: links.length > 1 ? links : [row] };
-  });
+  // All of the tables is read when the field is first used.
+  let tables, rows, texts;
+  function begin() {
+    if (rows) return;
+    layRows(document);
+    tables = [...document.querySelectorAll("article .table-box")];
+    rows = tables.flatMap((table) => [...table.querySelectorAll("tbody tr")]).map((row) => {
+      const cell = row.cells[row.cells.length - 1];
+      const links = [...cell.querySelectorAll("a[href^='#']")];
+      return { row, cell, entries: links.length > 1 ? links : [row] };
+    });
+  }
   const prose = (link) => {
     const place = document.getElementById(decodeURIComponent(link.hash.slice(1)));
     return [...place?.closest("section")?.querySelectorAll(":scope > p") ?? []].map((p) => p.textContent).join(" ");
   };
-  let texts; // read when first asked for
   const read = () => new Map(rows.flatMap(({ row, entries }) => entries.map((entry) => [entry,
     (entry === row ? row.textContent : `${row.cells[0].textContent} ${entry.textContent} ${prose(entry)}`).toLowerCase()])));
 
   function filter() {
+    begin();
     texts ??= read();
     const asked = field.value.toLowerCase().split(/\s+/).filter(Boolean);
     const fits = (entry) => asked.every((word) => texts.get(entry).includes(word));
@@ -28,7 +34,7 @@ for (const box of document.querySelectorAll(".filter")) {
       left += found.length;
       row.hidden = !found.length;
       if (entries[0] !== row && found.length)
-        cell.firstElementChild.replaceChildren(...found.flatMap((link, i) => (i ? [" · ", link] : [link])));
+        cell.replaceChildren(...found.flatMap((link, i) => (i ? [" · ", link] : [link])));
     }
     for (const table of tables) {
       table.hidden = !table.querySelector("tbody tr:not([hidden])");
@@ -44,6 +50,7 @@ for (const box of document.querySelectorAll(".filter")) {
       ? told.dataset.shown.replace("{left}", left).replace("{all}", texts.size) : "";
   }
 
+  field.addEventListener("focus", begin);
   field.addEventListener("input", filter);
   field.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && field.value) {

@@ -9,19 +9,36 @@ SHIPPED = [(0, 2), (1, 8), *((3, head) for head in range(12))]
 
 
 def data():
-    """Return tokens, weights of all heads, and weights times norms of values."""
-    return [
+    """Return tokens, and the first sentence's weights: others come when chosen."""
+    told = [
         {
             "tokens": minilm.tokens(sentence),
             "asks": next(map(minilm.tokens(sentence).index, pronouns(sentence))),
-            "weights": packed(minilm.recorded_weights(sentence)),
-            "by_norm": {
-                f"{layer}.{head}": packed(by_norm(sentence, layer, head))
-                for layer, head in SHIPPED
-            },
         }
         for sentence in minilm.sentences()
     ]
+    told[0] |= weights(minilm.sentences()[0])
+    return told
+
+
+def parts():
+    """Return what is asked for by itself: the weights of each other sentence."""
+    return {
+        number: weights(sentence)
+        for number, sentence in enumerate(minilm.sentences())
+        if number
+    }
+
+
+def weights(sentence):
+    """Return the weights of all heads, and weights times norms of values."""
+    return {
+        "weights": packed(minilm.recorded_weights(sentence)),
+        "by_norm": {
+            f"{layer}.{head}": packed(by_norm(sentence, layer, head))
+            for layer, head in SHIPPED
+        },
+    }
 
 
 def pronouns(sentence):

@@ -45,7 +45,9 @@ withData("heads", (sentences) => live("heads", ({ stage, words, set }) => {
     places = undefined;
   }
 
+  let laid = false; // once it is, places can be asked for
   function arcs(shares, word) {
+    if (!laid) return;
     const frame = places ?? stage.getBoundingClientRect();
     places ??= spans.map((span) => {
       const box = span.getBoundingClientRect();
@@ -59,19 +61,31 @@ withData("heads", (sentences) => live("heads", ({ stage, words, set }) => {
     }));
   }
 
+  function fetchWeights(number) {
+    if (asked.has(number)) return;
+    asked.add(number);
+    load(`heads-${number}`, (more) => {
+      Object.assign(sentences[number], more);
+      if (more) set({});
+    });
+  }
+  const asked = new Set();
+
   let latest;
   new ResizeObserver(() => {
+    laid = true;
     places = undefined;
     if (latest) arcs(...latest);
   }).observe(stage);
 
-  return ({ sentence, word: asked, layer, head, measure }) => {
+  return ({ sentence, word: wanted, layer, head, measure }) => {
     if (sentence !== shown) {
       bound();
       write(sentence);
     }
     const { tokens, weights, by_norm } = sentences[sentence], n = tokens.length;
-    const word = Math.min(asked, n - 1), known = by_norm[`${layer}.${head}`];
+    if (!weights) return fetchWeights(sentence);
+    const word = Math.min(wanted, n - 1), known = by_norm[`${layer}.${head}`];
     const byNorm = measure === "norm" && known;
     const shares = byNorm ? row(known, n, 0, word) : row(weights, n, layer * 12 + head, word);
     spans.forEach((span, key) => {

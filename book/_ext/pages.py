@@ -50,7 +50,7 @@ MARKS = {nodes.literal: "`", nodes.emphasis: "*", nodes.paragraph: ""}
 
 
 def as_line(row):
-    """Return a row of a table as a line of text: between tabs, with `code` and *stress* at first."""
+    """Return a row of a table as a line: cells between tabs, `code`, and *stress* at first."""
     return "\t".join("".join(map(as_words, entry.findall(nodes.Text))) for entry in row)
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from course.promises import keep
+from tests.browser.waiting import SETTLED
 from tests.drafts import every
 
 # Heights in pixels, with all folds closed as they are at first. Words are those of prose and
@@ -43,6 +44,7 @@ def test_a_chapter_is_read_in_about_half_an_hour(one_page, address, name):
     page.set_viewport_size({"width": 1280, "height": 800})
     page.emulate_media(media="screen")
     page.goto(f"{address}/{name}.html", wait_until="load")
+    page.evaluate(SETTLED)
     for what, measured in page.evaluate(MEASURE).items():
         keep(name, "a chapter's page", what, measured)
     page.set_viewport_size({"width": 390, "height": 844})

@@ -292,6 +292,13 @@ def test_the_keyboard_reaches_everything_and_shows_where_it_is(page, address, na
     # All sections laid out, so that what fits is no stop; no field that takes the focus itself.
     page.add_style_tag(content="section { content-visibility: visible !important }")
     page.evaluate("document.activeElement.blur()")
+    page.mouse.move(9, 9)  # so that the buttons come that copy code
+    if page.locator("article .cell_input").count():
+        page.locator(".copybtn").first.wait_for(state="attached")
+    for figure in page.locator("[data-live]").all():  # which brings its own stops
+        figure.scroll_into_view_if_needed()
+        wait_for(page, "e => e.matches('.ready')", "it has begun", arg=figure.element_handle())
+    page.evaluate("scrollTo(0, 0)")
     page.evaluate(SETTLED)
     stops, reached = page.evaluate(STOPS), set()
     for _ in range(stops + 5):

@@ -1,16 +1,18 @@
 """What a page costs before a reader does anything: counts, which are the same on any machine.
 
-Times are measured by `make lighthouse`. `python -m tests.browser.test_weight` prints the counts.
+Times are measured by `make lighthouse`. And what is saved at first comes when it is wanted.
 """
 
 import gzip
 import json
-from urllib.parse import urlsplit
+import keyword
+import re
+from urllib.parse import quote, urlsplit
 
 import pytest
 
 from course.promises import keep
-from tests.browser.test_pages import PAGES
+from tests.browser.test_pages import CHAPTERS, PAGES
 from tests.browser.waiting import SETTLED, wait_for
 
 PACKED = (".woff2", ".png", ".zip")  # what a server does not pack again
@@ -27,7 +29,6 @@ def weigh(chromium, url):
     page.on("requestfinished", lambda request: got.append(request))
     chromium.start_tracing(page=page, categories=TRACED)
     page.goto(url, wait_until="load")
-    wait_for(page, "!document.documentElement.matches('.in-parts')", "all of it is laid out")
     page.evaluate(SETTLED)
     page.wait_for_load_state("networkidle")
     events = json.loads(chromium.stop_tracing())["traceEvents"]
@@ -61,3 +62,108 @@ def test_a_page_is_light(chromium, address, name):
     counts, forced = weigh(chromium, f"{address}/{name}")
     for what, count in counts.items():
         keep(f"{name} {forced[:2] or ''}".strip(), "a page", what, count)
+
+
+CHAPTER = CHAPTERS[1]
+SEVERAL = {"not in", "is not", "ValueError", "AssertionError", "TypeError"}
+# Whether a word of code has a colour, by its place in the text.
+PAINTED = """() => ["c", "k", "m", "s", "f"].map((kind) => [kind,
+  [...CSS.highlights.get(`ink-${kind}`) ?? []].map((range) =>
+    range.startContainer.data.slice(range.startOffset, range.endOffset))])"""
+
+
+@pytest.fixture
+def page(chromium):
+    context = chromium.new_context(viewport={"width": 1280, "height": 800})
+    yield context.new_page()
+    context.close()
+
+
+def test_a_layout_that_a_script_forces_is_counted(chromium, serve, tmp_path):
+    (tmp_path / "force.js").write_text("document.body.append('x'); document.body.offsetTop;")
+    (tmp_path / "page.html").write_text("<!doctype html><p>a<script src='force.js'></script>")
+    with serve(tmp_path) as where:
+        counts, forced = weigh(chromium, f"{where}/page.html")
+    assert counts["forced_layouts"] == len(forced) >= 1
+    assert counts["elements"] == 5
+    assert counts["requests"] == 2
+
+
+def test_folded_code_is_text_that_the_browsers_search_opens(page, address):
+    page.goto(f"{address}/{CHAPTER}.html")
+    folds = page.locator("article details.code-fold:has(pre)")
+    assert folds.locator("pre span").count() == 0
+    lines = folds.nth(5).locator("pre").first.text_content().splitlines()
+    line = next(line for line in lines if line.isascii() and len(line) > 30).strip()
+    page.goto("about:blank")
+    page.goto(f"{address}/{CHAPTER}.html#:~:text={quote(line, safe='')}")
+    wait_for(page, "() => document.querySelector('details.code-fold[open]')", "a fold opens")
+    opened = page.locator("details.code-fold[open]")
+    assert any(line in text for text in opened.locator("pre").all_text_contents())
+
+
+def test_folded_code_gets_its_colours_when_it_opens(page, address):
+    page.goto(f"{address}/{CHAPTER}.html")
+    assert not any(words for _, words in page.evaluate(PAINTED))
+    fold = page.locator("article details.code-fold").first
+    before = fold.locator("pre").all_text_contents()
+    fold.locator("summary").click()
+    wait_for(page, f"({PAINTED})().some(([, words]) => words.length)", "it has colours")
+    painted = dict(page.evaluate(PAINTED))
+    assert set(painted["k"]) <= {*keyword.kwlist, *SEVERAL} - {"print"}
+    assert all(words.startswith("#") for words in painted["c"])
+    assert fold.locator("pre").all_text_contents() == before
+
+
+def test_paper_has_what_is_folded(page, address):
+    page.goto(f"{address}/book/kill-table.html")
+    table = page.locator("article table").nth(2)
+    lines = table.locator("pre.rows").text_content().splitlines()
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    rows = table.locator("tbody tr").all()
+    assert len(rows) == len(lines) > 9
+    for row, line in zip(rows, lines, strict=True):
+        assert row.is_visible()
+        cells = [re.sub(r"^\*(.+?)\*", r"\1", cell).replace("`", "") for cell in line.split("\t")]
+        assert row.locator("td").all_text_contents() == cells
+    page.goto(f"{address}/{CHAPTER}.html")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert all(code.is_visible() for code in page.locator(".code-fold pre").all())
+
+
+def test_a_table_that_is_opened_has_rows(page, address):
+    page.goto(f"{address}/book/kill-table.html")
+    fold = page.locator("article details").first
+    assert fold.locator("tbody tr").count() == 1
+    fold.locator("summary").press("Enter")
+    assert fold.locator("tbody tr").count() > 9
+    assert fold.locator("td:first-child > code").first.is_visible()
+
+
+def test_buttons_that_copy_come_with_the_first_sign_of_a_hand(page, address):
+    page.goto(f"{address}/{CHAPTER}.html")
+    page.evaluate(SETTLED)
+    assert page.locator(".copybtn").count() == 0
+    page.keyboard.press("Shift")
+    page.locator(".cell_input:not(details *) .copybtn").first.wait_for(state="attached")
+
+
+def test_a_live_figure_begins_when_it_comes_near(page, address):
+    page.goto(f"{address}/{CHAPTER}.html")
+    page.evaluate(SETTLED)
+    figure = page.locator("[data-live=masks]")
+    assert figure.bounding_box()["y"] > 2000
+    assert not figure.evaluate("e => e.matches('.ready')")
+    figure.scroll_into_view_if_needed()
+    page.wait_for_selector("[data-live=masks].ready")
+
+
+def test_a_formula_and_a_fold_are_heard_as_what_they_are(page, address):
+    page.goto(f"{address}/{CHAPTER}.html")
+    formula = page.locator("article .math:has([data-tex='d_k'])").first
+    assert formula.aria_snapshot() == '- math "d sub k"'
+    fold = page.locator("article details.code-fold").first
+    name = fold.locator("summary span").first.text_content()
+    assert fold.aria_snapshot().startswith("- group")
+    assert name[:40] in fold.aria_snapshot()

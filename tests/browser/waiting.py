@@ -30,10 +30,11 @@ def wait_for(page, condition, what, arg=None, polling=20):
 # JupyterLab, or JupyterLite, takes commands.
 STARTED = "() => window.jupyterapp?.commands.hasCommand('docmanager:open')"
 
-# The page is laid out, its fonts are there, and what scrolls is found among what changed with them.
+# The page is laid out to its last section, its fonts are there, and what scrolls is found among
+# what changed with them.
 SETTLED = """async () => {
   const drawn = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
-  await drawn();
+  do await drawn(); while (document.documentElement.matches(".in-parts"));
   await document.fonts.ready;
   await drawn();
 }"""

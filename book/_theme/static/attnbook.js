@@ -29,13 +29,12 @@ system.addEventListener("change", () => chosen() || showTheme(system.matches ? "
 // the scroll bar is true, and a reload finds the place again.
 if (root.classList.contains("in-parts")) {
   const parts = [...document.querySelectorAll("article > section > section")];
-  const soon = (then) => requestAnimationFrame(() => setTimeout(then));
   const layOut = () => {
     parts.shift()?.classList.add("laid-out");
-    if (parts.length) soon(layOut);
+    if (parts.length) requestAnimationFrame(layOut);
     else root.classList.remove("in-parts");
   };
-  soon(layOut);
+  requestAnimationFrame(layOut);
 }
 
 // "/" or Ctrl+K goes to the search field.

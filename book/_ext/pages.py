@@ -186,13 +186,10 @@ class Translator(HTML5Translator):
 
 
 def is_alone(node):
-    """Tell whether a paragraph is all that stands in a cell, or in a list of parameters."""
-    parent = node.parent
-    in_fields = isinstance(parent, nodes.list_item) and isinstance(
-        parent.parent.parent, nodes.field_body
-    )
-    in_cell = isinstance(parent, nodes.entry)
-    return (in_cell or in_fields) and len(parent) == 1 and not node["ids"]
+    """Tell whether a paragraph is all that a list of parameters says of one."""
+    item = node.parent
+    listed = isinstance(item, nodes.list_item) and isinstance(item.parent.parent, nodes.field_body)
+    return listed and len(item) == 1 and not node["ids"]
 
 
 def is_bare(node):

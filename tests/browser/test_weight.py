@@ -138,7 +138,7 @@ def test_a_table_that_is_opened_has_rows(page, address):
     assert fold.locator("tbody tr").count() == 1
     fold.locator("summary").press("Enter")
     assert fold.locator("tbody tr").count() > 9
-    assert fold.locator("td:first-child > code").first.is_visible()
+    assert fold.locator("td:first-child > p > code").first.is_visible()
 
 
 def test_buttons_that_copy_come_with_the_first_sign_of_a_hand(page, address):

@@ -123,7 +123,8 @@ function layRows(place) {
       const row = document.createElement("tr");
       for (const words of line.split("\t")) {
         // Every other part stands between `backticks` or, at first, *stars*.
-        row.insertCell().append(...words.split(/(`[^`]+`|^\*[^*]+\*)/).map((part, i) => {
+        const cell = row.insertCell().appendChild(document.createElement("p"));
+        cell.append(...words.split(/(`[^`]+`|^\*[^*]+\*)/).map((part, i) => {
           if (i % 2 === 0) return part;
           const marked = document.createElement(part[0] === "*" ? "em" : "code");
           marked.textContent = part.slice(1, -1);

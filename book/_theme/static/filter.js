@@ -34,7 +34,7 @@ for (const box of document.querySelectorAll(".filter")) {
       left += found.length;
       row.hidden = !found.length;
       if (entries[0] !== row && found.length)
-        cell.replaceChildren(...found.flatMap((link, i) => (i ? [" · ", link] : [link])));
+        cell.firstElementChild.replaceChildren(...found.flatMap((link, i) => (i ? [" · ", link] : [link])));
     }
     for (const table of tables) {
       table.hidden = !table.querySelector("tbody tr:not([hidden])");

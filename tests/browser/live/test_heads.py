@@ -4,11 +4,20 @@ import numpy as np
 
 from attnbook.pretrained import minilm
 from tests.browser.live.figures import said, tried
+from tests.browser.waiting import wait_for
 
 
 def test_its_numbers_are_attnbooks(open_figure):
-    page, _ = open_figure("heads", page_of="book/01-why-attention.html")
+    page, figure = open_figure("heads", page_of="book/01-why-attention.html")
     rng, sentences = np.random.default_rng(0), minilm.sentences()
+    for number in range(len(sentences)):  # each comes when it is first chosen
+        figure.locator("[name=sentence]").select_option(str(number))
+        wait_for(
+            page,
+            f"() => (window.liveData ?? {{}})['heads-{number}'] || {number} === 0",
+            "its weights are there",
+        )
+        said(figure)
     settings = []
     for _ in range(200):
         number = int(rng.integers(len(sentences)))

@@ -70,9 +70,12 @@ def test_code_has_its_colours_whether_it_is_open_or_folded(ink):
 
 
 def test_the_kinds_are_those_that_the_style_colours(ink):
-    style = (ROOT / "book/_theme/static/code.css").read_text(encoding="utf-8")
-    marks = dict(re.findall(r"^\.highlight \.(\w+) (\{.*\})$", style, re.M))
-    inks = dict(re.findall(r"^::highlight\(ink-(\w+)\) (\{.*\})$", style, re.M))
+    code, page = (
+        (ROOT / f"book/_theme/static/{name}.css").read_text(encoding="utf-8")
+        for name in ("code", "attnbook")
+    )
+    marks = dict(re.findall(r"^\.highlight \.(\w+) (\{.*\})$", code, re.M))
+    inks = dict(re.findall(r"^::highlight\(ink-(\w+)\) (\{.*\})$", page, re.M))
     assert marks == inks
     assert marks.keys() == ink.KINDS.keys() - {"gp"}
 

@@ -48,8 +48,9 @@ LOOK = """async () => {
     formulas: seen("main .katex-html"),
     twice: seen("main math"),
     code: seen("main .cell_input pre"),
-    figures: seen("article figure img"),
-    drawings: [...document.querySelectorAll("article img[src$='.svg']")]
+    // The picture in a live figure's place is as wide as the figure; it goes when that comes near.
+    figures: seen("article figure img:not(.live-stage *)"),
+    drawings: [...document.querySelectorAll("article img[src$='.svg']:not(.live-stage *)")]
       .filter((e) => e.checkVisibility())
       .map((e) => [
         e.matches("[src$='.dark.svg']"), getComputedStyle(e).backgroundColor,

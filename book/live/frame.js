@@ -18,7 +18,9 @@ const filled = (text, fields) => text.replace(/\{(\w*)\}/g, (_, name) => fields[
 // screen reader says for it.
 function live(name, start) {
   near(name, (place) => {
-    const { sentences, words } = JSON.parse(place.querySelector("script").textContent);
+    const texts = place.querySelector("script");
+    if (!texts) return; // of a page that has been taken apart since
+    const { sentences, words } = JSON.parse(texts.textContent);
     const inputs = [...place.querySelectorAll("[name]")];
     const stage = place.querySelector(".live-stage"), said = place.querySelector(".live-said");
     const value = (input) => (input.type === "checkbox" ? input.checked

@@ -19,6 +19,7 @@ from tests.browser.live.figures import (
     said,
     use,
 )
+from tests.browser.waiting import SETTLED
 
 KIB = 1024
 VALUES = (
@@ -145,6 +146,7 @@ def test_a_step_of_a_drag_is_little_work(open_figure, chromium, name):
     counts = []
     page, figure = open_figure(name, own={}, prepare=lambda page: counts.append(counting(page)))
     said(figure)
+    page.evaluate(SETTLED)  # else what is counted has the rest of the page
     counts[0]()
     chromium.start_tracing(page=page, categories=["devtools.timeline"])
     steps = figure.evaluate(DRAG)

@@ -137,7 +137,7 @@ DRAG = """async (e) => {
 
 
 # At most, a step: what figures take that need less than 4 ms of a thread here, and some room.
-MOST = {"blocks of script": 6_000, "elements styled": 100, "layouts": 2.5, "boxes laid out": 80}
+MOST = {"blocks of script": 6_000, "elements styled": 140, "layouts": 2.5, "boxes laid out": 80}
 
 
 @every_figure

@@ -1,5 +1,6 @@
 """What pages leave out to be light, and that nothing is lost by it."""
 
+import importlib
 import json
 import re
 
@@ -11,17 +12,8 @@ from pygments.lexers import PythonLexer
 from course.chapters import ROOT, chapters
 from tests.site.test_site import PAGES, article
 
+ink = importlib.import_module("book._ext.ink")
 INK = re.compile(r"(\d+)([a-z]+)(\d+)")
-
-
-@pytest.fixture(scope="module")
-def ink():
-    import sys
-
-    sys.path.insert(0, str(ROOT / "book/_ext"))
-    import ink
-
-    return ink
 
 
 def sources():
@@ -50,7 +42,7 @@ def painted(pre):
     return [(sign, kind) for sign, kind in zip(text, kinds, strict=True) if not sign.isspace()]
 
 
-def test_code_has_its_colours_whether_it_is_open_or_folded(ink):
+def test_code_has_its_colours_whether_it_is_open_or_folded():
     count = 0
     for source in sources():
         tokens = list(PythonLexer().get_tokens(source))
@@ -69,7 +61,7 @@ def test_code_has_its_colours_whether_it_is_open_or_folded(ink):
     assert count > 9000
 
 
-def test_the_kinds_are_those_that_the_style_colours(ink):
+def test_the_kinds_are_those_that_the_style_colours():
     code, page = (
         (ROOT / f"book/_theme/static/{name}.css").read_text(encoding="utf-8")
         for name in ("code", "attnbook")
@@ -80,7 +72,7 @@ def test_the_kinds_are_those_that_the_style_colours(ink):
     assert marks.keys() == ink.KINDS.keys() - {"gp"}
 
 
-def test_ink_counts_what_a_script_counts(ink):
+def test_ink_counts_what_a_script_counts():
     html = '<pre>🙂 &lt; <span class="k">if</span> x</pre>'
     assert ink.as_text(html) == '<pre data-ink="5k2">🙂 &lt; if x</pre>'
 

@@ -7,7 +7,7 @@ import pytest
 
 from course.chapters import ROOT, chapters
 from course.promises import keep
-from tests.browser.waiting import wait_for
+from tests.browser.waiting import SETTLED, wait_for
 
 SITE = ROOT / "_build" / "html"
 AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
@@ -144,6 +144,7 @@ def test_page_is_sound_visible_and_accessible(heard, address, name, theme, width
     page.set_viewport_size({"width": width, "height": 800})
     page.emulate_media(color_scheme=theme, media="screen")
     page.goto(f"{address}/{name}", wait_until="load")
+    page.evaluate(SETTLED)
     looks = [page.evaluate(LOOK)]
     page.evaluate(AXE)
     found = page.evaluate(AXE_REST, width == 1280)

@@ -64,14 +64,15 @@ def test_its_page_is_built_and_listed_and_linked(new):
 @pytest.fixture(scope="module")
 def tested(new):
     """Return what pytest tells of the tests of the new chapter and of the draft, run at once."""
+    (draft,) = drafts(new.root)
     files = ["tests/book", "tests/package/test_exercises.py", "tests/site"]
     options = [
         "-v",
-        "-rs",
+        "-rfs",
         "-p",
         "no:cacheprovider",
         "-k",
-        f"made or toc or {drafts(new.root)[0].name}",
+        f"made- or made_up or toc or {draft.name}",
     ]
     return run(new.root, "pytest", *options, *files)
 

@@ -25,13 +25,16 @@
   const ours = () => Object.keys(localStorage).filter((key) => key.startsWith(prefix));
 
   function save() {
-    const kept = Object.fromEntries(ours().map((key) => [key, JSON.parse(localStorage.getItem(key))]));
+    const kept = Object.fromEntries(ours().map((key) => {
+      const { loaded, ...of } = JSON.parse(localStorage.getItem(key));
+      return [key, of];
+    }));
     const file = new Blob([JSON.stringify(kept, null, 1)], { type: "application/json" });
     const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(file), download: "attention-book.json" });
     link.click();
     URL.revokeObjectURL(link.href);
   }
-  // Of a file only what has the form of what is saved here; it is text, and run when its reader asks.
+  // Of a file only what has the form of what is saved here; it is text, and marked until its reader runs it.
   const isAnswer = (of) => typeof of?.text === "string" && [undefined, true].includes(of.solved) && Object.keys(of).every((key) => key === "text" || key === "solved");
   const isQuiz = (of) => of && typeof of === "object" && Object.values(of).every((all) => Array.isArray(all) && all.every(Number.isInteger));
   function entries(kept) {
@@ -45,7 +48,7 @@
   async function load([file]) {
     let all;
     try { all = entries(JSON.parse(await file.text())); } catch (unknown) { return show(words.unknown); }
-    for (const [kind, name, of] of all) progress.write(kind, name, of);
+    for (const [kind, name, of] of all) progress.write(kind, name, kind === "exercise" ? { ...of, loaded: true } : of);
     show(filled(words.loaded, { count: all.filter(([kind]) => kind === "exercise").length }));
   }
   function forget() {

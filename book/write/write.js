@@ -158,9 +158,9 @@ const writeHere = (() => {
       if (running === panel) return;
       if (running) return panel.tell(say.busy, "noted");
       keep();
-      // What is solved above is there, as it would be in a notebook.
+      // What is solved above is there, as it would be in a notebook; but nothing of a file that was loaded.
       const above = [...document.querySelectorAll("script[data-exercise]")].map((each) => each.dataset.exercise);
-      const earlier = above.slice(0, above.indexOf(name)).map((each) => read("exercise", each)).filter((each) => each.solved);
+      const earlier = above.slice(0, above.indexOf(name)).map((each) => read("exercise", each)).filter((each) => each.solved && !each.loaded);
       panel.job = { text: field.text, earlier: earlier.map((each) => each.text), name: of, function: called };
       asked = panel;
       stops.hidden = false;

@@ -8,11 +8,16 @@ import pytest
 from course.chapters import ROOT
 
 EPUB = ROOT / "_build/paper/the-attention-book.epub"
-LOADED = """() => Promise.all([...document.images].map(async (image) => {
-    await image.decode();
-    return [image.currentSrc.endsWith(".dark.svg"), image.naturalWidth > 0];
-}))"""
-WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+# What a page shows: its pictures, dark or not, its formulas, and what stands beyond the edge.
+LOOK = """async () => ({
+    read: document.documentElement.localName === "html" && !document.querySelector("parsererror"),
+    beyond: document.documentElement.scrollWidth - document.documentElement.clientWidth,
+    formulas: [...document.querySelectorAll("math")].map((m) => m.getBoundingClientRect().width),
+    pictures: await Promise.all([...document.images].map(async (image) => {
+        await image.decode();
+        return [image.naturalWidth > 0, image.currentSrc.endsWith(".dark.svg")];
+    })),
+})"""
 
 
 @pytest.fixture(scope="module")
@@ -27,24 +32,24 @@ def unpacked(tmp_path_factory):
     return folder / "EPUB"
 
 
+def read_through(unpacked, serve, tab):
+    """Open each page in a browser's tab; return for each picture whether it is the dark one."""
+    dark = []
+    with serve(unpacked) as address:
+        for path in sorted(unpacked.glob("*.xhtml")):
+            tab.goto(f"{address}/{path.name}")
+            seen = tab.evaluate(LOOK)
+            assert seen["read"], path.name
+            assert seen["beyond"] <= 0, f"{path.name} is wider than the screen"
+            assert min(seen["formulas"], default=1) > 0, path.name
+            assert all(there for there, _ in seen["pictures"]), path.name
+            dark += [is_dark for _, is_dark in seen["pictures"]]
+    assert len(dark) > 100
+    return dark
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_pages_are_read_and_shown(unpacked, serve, chromium, scheme):
     context = chromium.new_context(color_scheme=scheme, viewport={"width": 420, "height": 600})
-    page = context.new_page()
-    drawn = 0
-    with serve(unpacked) as address:
-        for path in sorted(unpacked.glob("*.xhtml")):
-            page.goto(f"{address}/{path.name}")
-            assert page.locator("parsererror").count() == 0, path.name
-            assert page.evaluate("document.documentElement.localName") == "html"
-            assert page.evaluate(WIDE) <= 0, f"{path.name} is wider than the screen"
-            for is_dark, is_there in page.evaluate(LOADED):
-                assert is_there, path.name
-                assert is_dark == (scheme == "dark"), path.name
-                drawn += 1
-            sizes = (
-                "[...document.querySelectorAll('math')].map(m => m.getBoundingClientRect().width)"
-            )
-            assert min(page.evaluate(sizes), default=1) > 0, path.name
-    assert drawn > 100
+    assert set(read_through(unpacked, serve, context.new_page())) == {scheme == "dark"}
     context.close()

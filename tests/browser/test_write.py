@@ -236,6 +236,30 @@ def test_where_the_browser_keeps_nothing_the_page_does(page, address):
     assert kept(page) == begun(ANSWER)
 
 
+# Stands where Python is: it is there at once, and keeps what it is asked to run.
+STUB = """window.Worker = class extends EventTarget {
+  postMessage(job) {
+    const started = new MessageEvent("message", {data: {started: true}});
+    if (job.lite) setTimeout(() => this.dispatchEvent(started));
+    else window.job = job;
+  }
+  terminate() {}
+}"""
+
+
+def test_what_was_solved_above_is_run_before_unless_a_file_brought_it(page, address):
+    page.add_init_script(STUB)
+    page.goto(f"{address}/{PAGE}")
+    box = rich(page, SECOND)
+    for state, earlier in [({}, [ANSWER]), ({"loaded": True}, [])]:
+        keep(page, **{FIRST: begun(ANSWER) | {"solved": True} | state})
+        page.evaluate("window.job = undefined")
+        box.get_by_role("button", name=say("write_check"), exact=True).click()
+        wait_for(page, "() => window.job", "it is asked to run")
+        assert page.evaluate("job.earlier") == earlier
+        box.get_by_role("button", name=say("write_stop"), exact=True).click()
+
+
 # What is kept
 
 
@@ -302,10 +326,18 @@ def test_what_is_kept_is_saved_loaded_and_forgotten(page, address, tmp_path):
         "it is loaded",
         say("exercises_loaded", count=2),
     )
-    assert page.evaluate("Object.entries(localStorage).sort()") == everything
+    loaded = {"loaded": True}
+    assert kept(page) == {"text": ANSWER, "solved": True} | loaded
+    assert kept(page, name=SECOND) == begun("</script>\n") | loaded
     assert page.locator(f"li:has(a[href$='#ex-{FIRST}']) .is").inner_text() == say(
         "progress_is_solved"
     )
+    with page.expect_download() as download:
+        page.get_by_role("button", name=say("exercises_save")).click()
+    download.value.save_as(tmp_path / "again.json")
+    assert json.loads((tmp_path / "again.json").read_text("utf-8")) == {
+        key: json.loads(value) for key, value in everything
+    }
 
 
 KEY = f"attention-book.exercise.{FIRST}"

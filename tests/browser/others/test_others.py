@@ -1,4 +1,4 @@
-"""Firefox and WebKit: three exercises, and every figure that is touched, as in Chromium.
+"""Firefox and WebKit: three exercises, every figure that is touched, as in Chromium, and the EPUB.
 
 Run by hand, `make test-others`, with Debian's firefox-esr, webkit2gtk-driver and xvfb.
 """
@@ -11,6 +11,7 @@ from course.chapters import chapters
 from tests.browser.kernel.test_write import functions, jobs, site  # noqa: F401 (a fixture)
 from tests.browser.live.figures import SHOWN
 from tests.browser.others import drivers
+from tests.browser.test_epub import read_through, unpacked  # noqa: F401 (a fixture)
 
 BROWSERS = {
     "firefox": drivers.FIREFOX,
@@ -139,3 +140,8 @@ def test_on_a_phone_no_control_stands_out(browser, site, name, page):  # noqa: F
     browser.resize(400)
     browser.goto(f"{site}{page}")
     assert browser.evaluate(BEYOND, name) == []
+
+
+def test_the_epub_is_read_and_shown(browser, serve, unpacked):  # noqa: F811
+    browser.resize(420)
+    assert not any(read_through(unpacked, serve, browser))  # neither has asked for the dark

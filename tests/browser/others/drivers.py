@@ -78,7 +78,7 @@ def firefox():
         command = [FIREFOX, "--headless", "--no-remote", "--profile", profile]
         command += ["--remote-debugging-port", "0", "about:blank"]  # its own page comes late
         process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        loop = asyncio.new_event_loop()  # in a thread: Playwright has one here
+        loop, connection = asyncio.new_event_loop(), None  # in a thread: Playwright has one here
         threading.Thread(target=loop.run_forever, daemon=True).start()
         try:
             told = (re.search(r"WebDriver BiDi listening on (ws://\S+)", t) for t in process.stderr)
@@ -90,6 +90,8 @@ def firefox():
             connection = asyncio.run_coroutine_threadsafe(connect(), loop).result()
             yield Firefox(loop, connection)
         finally:
+            if connection:
+                loop.call_soon_threadsafe(connection.close)
             process.terminate()
             process.wait()
             process.stderr.close()

@@ -80,9 +80,9 @@ TOUCH = """async ([name, controls]) => {
 }"""
 
 
-@pytest.fixture(scope="module", params=BROWSERS)
+@pytest.fixture(params=BROWSERS)
 def browser(request):
-    """Return a tab of a browser; where there is none, say so."""
+    """Return a tab of a browser that is started anew; where there is none, say so."""
     if not BROWSERS[request.param]:
         pytest.skip(f"no {request.param} found: install firefox-esr, or webkit2gtk-driver and xvfb")
     with getattr(drivers, request.param)() as found:

@@ -1,7 +1,7 @@
 """Figures that are touched: where scripts run, `book/live/NAME` takes a static figure's place.
 
 A figure is marked by its class, or its cell by a tag: `live-NAME`. Its controls and sentences, from
-`figure.toml`, are written around the picture; the page gets one script and one style with what its
+`figure.toml`, are written around the picture; the page gets one script, and in itself one style, with what its
 figures need.
 """
 
@@ -52,7 +52,8 @@ class MarkFigures(SphinxPostTransform):
 def depend(app, doctree):
     """Have a page made again when the controls or sentences of its figures change."""
     for name in names_of(doctree.findall(nodes.Element)):
-        app.env.note_dependency(str(LIVE / name / "figure.toml"))
+        for part in (f"{name}/figure.toml", f"{name}/figure.css", "frame.css"):
+            app.env.note_dependency(str(LIVE / part))
 
 
 def names_of(marked):
@@ -120,28 +121,32 @@ def control(about):
 
 
 def link(app, page, template, context, doctree):
-    """Link one script and one style for the figures of a page."""
+    """Link one script for the figures of a page, and write their style into it."""
     names = [node["name"] for node in doctree.findall(live_figure)] if doctree else []
     if names:
         name = f"live-{'-'.join(sorted(names))}"
         write(app.outdir, name)
         app.add_js_file(f"{name}.js", loading_method="defer")
-        app.add_css_file(f"{name}.css")
+        context["styles"].append(joined(name, "css", "frame.css"))
+
+
+def joined(name, kind, *shared):
+    """Return all of a kind that the figures have, which a file is named after."""
+    parts = [*shared, *(f"{each}/figure.{kind}" for each in name.split("-")[1:])]
+    return "".join((LIVE / part).read_text(encoding="utf-8") for part in parts)
 
 
 def write(outdir, name):
-    """Join what the figures have that a file is named after."""
-    for kind, shared in {"js": ["core.js", "frame.js"], "css": ["frame.css"]}.items():
-        parts = shared + [f"{each}/figure.{kind}" for each in name.split("-")[1:]]
-        text = "".join((LIVE / part).read_text(encoding="utf-8") for part in parts)
-        Path(outdir, "_static", f"{name}.{kind}").write_text(text, encoding="utf-8")
+    text = joined(name, "js", "core.js", "frame.js")
+    Path(outdir, "_static", f"{name}.js").write_text(text, encoding="utf-8")
 
 
 def write_again(app, exception):
     """Write them for pages, too, that did not change."""
     if not exception and app.builder.name == "html":
-        for style in Path(app.outdir, "_static").glob("live-*.css"):
-            write(app.outdir, style.stem)
+        for script in Path(app.outdir, "_static").glob("live-*.js"):
+            if not script.stem.endswith("-data"):
+                write(app.outdir, script.stem)
 
 
 def write_data(app, exception):

@@ -121,7 +121,7 @@ class Translator(HTML5Translator):
         size = imagesize.get(Path(self.builder.srcdir, node["uri"]))
         self.picture = dict(zip(("width", "height"), map(round, size), strict=True))
         self.picture["decoding"] = "async"
-        if node.get("loading") != "link":  # said of a picture that is seen at once
+        if not is_seen_at_once(node):
             self.picture["loading"] = "lazy"
         if not node["uri"].endswith(".svg"):
             return super().visit_image(node)
@@ -190,6 +190,18 @@ def is_alone(node):
     item = node.parent
     listed = isinstance(item, nodes.list_item) and isinstance(item.parent.parent, nodes.field_body)
     return listed and len(item) == 1 and not node["ids"]
+
+
+def is_seen_at_once(node):
+    """Tell whether a picture is on the first screen: it says so, or opens a chapter.
+
+    It is asked for while the page is read, and not only when that has been laid out.
+    """
+    if node.get("loading") == "link":
+        return True
+    boxes = node.document.findall(nodes.admonition)
+    in_chapter = any("objectives" in box["classes"] for box in boxes)
+    return in_chapter and node is next(iter(node.document.findall(nodes.image)))
 
 
 def is_bare(node):

@@ -5,6 +5,7 @@ Where scripts run, the cell below an exercise becomes a button. Elsewhere it sta
 
 import hashlib
 import json
+from html import escape
 from pathlib import Path
 
 from docutils import nodes
@@ -14,7 +15,7 @@ from sphinx.util import logging
 from sphinx_exercise.nodes import is_exercise_node, solution_node
 
 from course.chapters import ROOT, chapters
-from course.words import WORDS
+from course.words import WORDS, say
 from course.writing import begin
 
 LOG = logging.getLogger(__name__)
@@ -23,6 +24,12 @@ HERE = ROOT / "book/write"
 EDITOR = (
     ROOT / "_build/codemirror/editor.js"
 )  # made by `make book`; without it a plain field serves
+ACTS = "save", "load", "forget"
+BUTTON = '<button type="button" class="button" name="{key}">{text}</button> '
+KEPT = """<div class="kept"><p role="status">{nothing}</p>
+<p>{buttons}</p><input type="file" accept=".json" hidden>
+<script type="application/json">{about}</script></div>
+"""
 ABOUT = '<script type="application/json" data-exercise="{name}">{about}</script>\n'
 
 
@@ -54,11 +61,15 @@ class WriteHere(SphinxPostTransform):
 
 
 class Exercises(Directive):
-    """The place for what can be done with what is kept: ```{exercises}```."""
+    """What can be done with what is kept: ```{exercises}```. A script sets it going."""
 
     def run(self):
-        about = json.dumps(words("exercises_"), ensure_ascii=False).replace("<", "\\u003c")
-        place = f'<div class="kept"><script type="application/json">{about}</script></div>\n'
+        said = words("exercises_")
+        about = json.dumps(said, ensure_ascii=False).replace("<", "\\u003c")
+        count = sum(len(chapter.exercises) for chapter in chapters())
+        nothing = say("exercises_kept", solved=0, all=count, begun=0)
+        buttons = "".join(BUTTON.format(key=key, text=escape(said[key])) for key in ACTS)
+        place = KEPT.format(nothing=escape(nothing), buttons=buttons, about=about)
         return [nodes.raw("", place, format="html")]
 
 

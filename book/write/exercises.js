@@ -4,8 +4,7 @@
 {
   const { read, state, filled, prefix } = progress, box = document.querySelector(".kept");
   const words = JSON.parse(box.querySelector("script").textContent);
-  const said = document.createElement("p");
-  said.setAttribute("role", "status");
+  const said = box.querySelector("[role=status]"), chosen = box.querySelector("input");
   const links = [...document.querySelectorAll("article a[href*='#ex-']")].filter((link) => link.closest("li"));
   const nameOf = (link) => link.hash.slice(4);
 
@@ -57,18 +56,12 @@
     show(words.forgotten);
   }
 
-  const bar = document.createElement("p");
-  const chosen = Object.assign(document.createElement("input"), { type: "file", accept: ".json", hidden: true });
   chosen.addEventListener("change", () => {
     if (chosen.files.length) load(chosen.files);
     chosen.value = "";
   });
-  for (const [key, act] of [["save", save], ["load", () => chosen.click()], ["forget", forget]]) {
-    const button = Object.assign(document.createElement("button"), { type: "button", className: "button", textContent: words[key] });
-    button.addEventListener("click", act);
-    bar.append(button, " ");
-  }
-  box.append(said, bar, chosen);
+  const acts = { save, load: () => chosen.click(), forget };
+  for (const button of box.querySelectorAll("button")) button.addEventListener("click", acts[button.name]);
   addEventListener("storage", () => show());
   show();
 }

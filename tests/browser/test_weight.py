@@ -18,6 +18,12 @@ from tests.browser.waiting import SETTLED, wait_for
 PACKED = (".woff2", ".png", ".zip")  # what a server does not pack again
 # Work that a script had the browser do at once, by asking for a place or a size after a change.
 FORCED = ("Layout", "UpdateLayoutTree")
+# By how much of itself what is seen has moved, as Lighthouse counts it.
+SHIFTED = """() => new Promise((tell) => new PerformanceObserver((list) =>
+  tell(list.getEntries().filter((each) => !each.hadRecentInput).reduce((sum, each) => sum + each.value, 0))
+).observe({type: "layout-shift", buffered: true}) || setTimeout(tell, 300, 0))"""
+DRAWN = """() => new Promise((done) =>
+  requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))"""
 TRACED = ["devtools.timeline", "disabled-by-default-devtools.timeline.stack"]
 
 
@@ -33,6 +39,7 @@ def weigh(chromium, url):
     page.wait_for_load_state("networkidle")
     events = json.loads(chromium.stop_tracing())["traceEvents"]
     elements = page.evaluate("document.querySelectorAll('*').length")
+    shift = page.evaluate(SHIFTED)
     weights = {request.url: packed(request) for request in got}
     context.close()
     forced = [
@@ -47,6 +54,7 @@ def weigh(chromium, url):
         "kibibytes": sum(weights.values()) / 1024,
         "requests": len(weights),
         "forced_layouts": len(forced),
+        "shift": shift,
     }, forced
 
 
@@ -62,6 +70,57 @@ def test_a_page_is_light(chromium, address, name):
     counts, forced = weigh(chromium, f"{address}/{name}")
     for what, count in counts.items():
         keep(f"{name} {forced[:2] or ''}".strip(), "a page", what, count)
+
+
+@pytest.fixture
+def phone(chromium):
+    context = chromium.new_context(viewport={"width": 412, "height": 823})
+    yield context.new_page()
+    context.close()
+
+
+def test_what_was_counted_as_a_shift_is_one(chromium, serve, tmp_path):
+    (tmp_path / "page.html").write_text(
+        "<!doctype html><p>first<script>setTimeout(() => document.body.prepend("
+        "Object.assign(document.createElement('p'), {textContent: 'late'})), 200)</script>"
+        "<div style='height: 300px; background: tan'>box</div>"
+    )
+    with serve(tmp_path) as where:
+        counts, _ = weigh(chromium, f"{where}/page.html")
+    assert counts["shift"] > 0.01
+
+
+@pytest.mark.parametrize("name", [name for name in PAGES if name.removesuffix(".html") not in CHAPTERS])
+def test_nothing_moves_when_fonts_of_formulas_and_scripts_come_late(phone, address, name):
+    held = []
+    for late in ("**/katex/fonts/**", "**/_static/*.js*"):
+        phone.route(late, lambda route: held.append(route))
+    phone.goto(f"{address}/{name}", wait_until="commit")
+    phone.locator(".licence").wait_for(state="attached")
+    phone.evaluate(DRAWN)
+    for route in held:
+        route.continue_()
+    phone.unroute_all()
+    phone.wait_for_load_state("networkidle")
+    phone.evaluate(SETTLED)
+    keep(name, "a page", "shift", phone.evaluate(SHIFTED))
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_a_chapter_asks_first_for_what_its_first_screen_shows(phone, address, name):
+    """Before its scripts run it has asked for no font of a formula, but for its first picture."""
+    asked = []
+    phone.on("request", lambda request: asked.append(urlsplit(request.url).path))
+    phone.route("**/_static/*.js*", lambda route: None)
+    phone.goto(f"{address}/{name}.html", wait_until="commit")
+    phone.locator(".licence").wait_for(state="attached")
+    phone.evaluate(DRAWN)
+    first = phone.locator("article img").first
+    assert first.get_attribute("src").rpartition("/")[2] in {path.rpartition("/")[2] for path in asked}
+    assert not [path for path in asked if "/katex/fonts/" in path]
+    assert sum("/fonts/" in path for path in asked) == 3
+    styles = [path for path in asked if path.endswith(".css")]
+    keep(name, "a page", "styles", len(styles))
 
 
 CHAPTER = CHAPTERS[1]

@@ -26,7 +26,8 @@ themeButton.addEventListener("click", () => {
 system.addEventListener("change", () => chosen() || showTheme(system.matches ? "dark" : "light"));
 
 // A long page shows before all of it is laid out. The rest follows, a section in each frame: then
-// the scroll bar is true, and a reload finds the place again.
+// the scroll bar is true, and a reload finds the place again. A frame comes before its picture is
+// seen, so the second is the first that is behind it.
 if (root.classList.contains("in-parts")) {
   const parts = [...document.querySelectorAll("article > section > section")];
   const layOut = () => {
@@ -34,8 +35,25 @@ if (root.classList.contains("in-parts")) {
     if (parts.length) requestAnimationFrame(layOut);
     else root.classList.remove("in-parts");
   };
-  requestAnimationFrame(layOut);
+  requestAnimationFrame(() => requestAnimationFrame(layOut));
 }
+
+// Scripts that few ask for come when they are asked for, one after the other.
+function bring(...names) {
+  for (const name of names) {
+    const script = document.createElement("script");
+    script.src = `${root.dataset.content_root}_static/${name}.js`;
+    script.async = false; // each needs those before it
+    document.head.append(script);
+  }
+}
+
+// Words that were searched for are marked, by Sphinx.
+function areAsked() {
+  try { if (localStorage.getItem("sphinx_highlight_terms")) return true; } catch (denied) { /* none, then */ }
+  return new URLSearchParams(location.search).has("highlight");
+}
+if (!document.getElementById("search-results") && areAsked()) bring("documentation_options", "doctools", "sphinx_highlight");
 
 // "/" or Ctrl+K goes to the search field.
 const field = document.querySelector("main input[type=search], header input[type=search]");
@@ -144,13 +162,7 @@ document.addEventListener("click", ({ target }) => {
 // Buttons that copy code come with the first sign of a hand.
 function bringButtons() {
   for (const sign of SIGNS) removeEventListener(sign, bringButtons);
-  if (!document.querySelector("article .highlight")) return;
-  for (const name of ["clipboard.min", "copybutton"]) {
-    const script = document.createElement("script");
-    script.src = `${root.dataset.content_root}_static/${name}.js`;
-    script.async = false; // the second needs the first
-    document.head.append(script);
-  }
+  if (document.querySelector("article .highlight")) bring("clipboard.min", "copybutton");
 }
 const SIGNS = ["pointermove", "pointerdown", "keydown", "focusin"];
 for (const sign of SIGNS) addEventListener(sign, bringButtons, { passive: true });

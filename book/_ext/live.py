@@ -1,8 +1,8 @@
 """Figures that are touched: where scripts run, `book/live/NAME` takes a static figure's place.
 
 A figure is marked by its class, or its cell by a tag: `live-NAME`. Its controls and sentences, from
-`figure.toml`, are written around the picture; the page gets one script, and in itself one style, with what its
-figures need.
+`figure.toml`, are written around the picture; the page gets one script, and in itself one style,
+with what its figures need.
 """
 
 import json

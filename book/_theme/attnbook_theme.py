@@ -4,8 +4,8 @@ A page links only what it needs. An extension that brings something of its own t
 page, as a live figure does, adds it in a handler of *html-page-context*, with
 `app.add_css_file("figure.css")` and `app.add_js_file("figure.js",
 loading_method="defer")`; its files lie in a folder that is in `html_static_path`.
-A short style is better written into the page, `context["styles"].append(text)`: a file
-takes longer to ask for than to send, and the page waits for it.
+A short style is better written into the page, by `context["styles"].append(text)`: to
+ask for a file takes longer than to send it, and the page waits for it.
 """
 
 import base64
@@ -21,7 +21,12 @@ BASE, LOOK = 200, 400  # our files, before those of others, which have 500
 # The one script in a page: the policy lets nothing else run but files of the site.
 _EARLY = Path(__file__).with_name("early.js")
 EARLIEST = _EARLY.read_text(encoding="utf-8").strip()
-CODE = Path(__file__).with_name("static").joinpath("code.css").read_text(encoding="utf-8")
+CODE = (
+    Path(__file__)
+    .with_name("static")
+    .joinpath("code.css")
+    .read_text(encoding="utf-8")
+)
 _DIGEST = base64.b64encode(hashlib.sha256(EARLIEST.encode()).digest()).decode()
 POLICY = "; ".join(
     (
@@ -51,7 +56,9 @@ def link_what_it_needs(app, pagename, templatename, context, doctree):
             app.add_js_file(name, priority=BASE, loading_method="defer")
 
     app.add_css_file("attnbook.css", priority=LOOK)
-    if pagename == "search":  # elsewhere attnbook.js asks for them when there are words to mark
+    if (
+        pagename == "search"
+    ):  # elsewhere attnbook.js asks for them when there are words to mark
         scripts("documentation_options.js", "doctools.js", "sphinx_highlight.js")
     if doctree and any(doctree.findall(nodes.literal_block)):
         context["styles"].append(CODE)
@@ -64,7 +71,9 @@ def setup(app):
     app.add_html_theme("attnbook", str(Path(__file__).parent))
     app.connect("html-page-context", start_page, priority=FIRST)
     app.connect("html-page-context", link_what_it_needs, priority=EARLY)
-    app.add_config_value("written_into_pages", EARLIEST + CODE, "html")  # all are made again
+    app.add_config_value(
+        "written_into_pages", EARLIEST + CODE, "html"
+    )  # all are made again
     # Jupyter Book sets it always, also where nothing is loaded that reads it.
     app.add_config_value("comments_config", {}, "")
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -427,7 +427,7 @@ class TestShared:
                 assert int(image["width"]) / int(image["height"]) == pytest.approx(ratio, rel=0.02)
             assert int(image["width"]) > 100
             opens = article(name).select(".objectives") and place == 0
-            is_seen_at_once = opens or "/story." in image["src"] and "on-light" in image["class"]
+            is_seen_at_once = opens or ("/story." in image["src"] and "on-light" in image["class"])
             assert (image.get("loading") == "lazy") != bool(is_seen_at_once)
 
     def test_is_light(self, name):

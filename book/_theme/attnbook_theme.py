@@ -4,8 +4,8 @@ A page links only what it needs. An extension that brings something of its own t
 page, as a live figure does, adds it in a handler of *html-page-context*, with
 `app.add_css_file("figure.css")` and `app.add_js_file("figure.js",
 loading_method="defer")`; its files lie in a folder that is in `html_static_path`.
-A short style is better written into the page, by `context["styles"].append(text)`: it
-takes longer to ask for a file than to send it, and the page waits.
+A short style is better written into the page, by
+`context["styles"].append(text)`: the page waits for each file of style.
 """
 
 import base64

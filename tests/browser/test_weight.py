@@ -106,7 +106,7 @@ def test_nothing_moves_when_fonts_of_formulas_and_scripts_come_late(phone, addre
     phone.unroute_all()
     phone.wait_for_load_state("networkidle")
     phone.evaluate(SETTLED)
-    keep(name, "a page", "shift", phone.evaluate(SHIFTED))
+    assert phone.evaluate(SHIFTED) < 0.005  # half of what is promised, since all comes at once here
 
 
 @pytest.mark.parametrize("name", CHAPTERS)

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from importlib.metadata import distributions, packages_distributions
 
 import pytest
@@ -290,6 +291,7 @@ def goes_on_without(node):
     return any(getattr(handler.type, "id", None) == "ImportError" for handler in handlers)
 
 
+@cache
 def imported(path):
     """Return the names of the packages that a file imports, wherever in it, and must have."""
     tree = ast.parse(path.read_text(encoding="utf-8"))

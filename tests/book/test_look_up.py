@@ -36,11 +36,18 @@ SEARCHED = """RoPE, GQA, MQA, BERT, GPT, bfloat16, FlashAttention, NaN, reshape,
     residual stream, logit lens, ablation, weight tying, SwiGLU, FLOPs"""
 
 
+@functools.cache
+def texts():
+    """Return the text and code of each page of a chapter."""
+    pages = [page for chapter in chapters() for page in chapter.notebooks]
+    read = [cells(page, "markdown", "code") for page in pages]
+    return ["\n".join(cell["source"] for cell in found) for found in read]
+
+
 def section(label):
     """Return the text and code from a label to the next."""
-    for page in (page for chapter in chapters() for page in chapter.notebooks):
-        sources = [cell["source"] for cell in cells(page, "markdown", "code")]
-        _, label_line, rest = "\n".join(sources).partition(f"({label})=\n")
+    for text in texts():
+        _, label_line, rest = text.partition(f"({label})=\n")
         if label_line:
             return re.split(r"^\([\w-]+\)=$", rest, flags=re.M)[0]
     raise KeyError(label)

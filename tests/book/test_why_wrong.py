@@ -19,6 +19,8 @@ SYMPTOMS = [text for text in LABELLED.values() if "\n## " in text]
 TEXTS = {name: text for name, text in LABELLED.items() if "\n### " in text}
 SET_UP = why_wrong.blocks(TABLE)["set-up"]
 ENTRIES = why_wrong.entries()
+LABELS = {label for chapter in chapters() for label in chapter.sections}
+LABELS |= {f"ex-{name}" for name in _all_exercises()}
 every_entry = pytest.mark.parametrize("name", ENTRIES)
 
 
@@ -444,8 +446,7 @@ def test_an_entry_is_short_and_leads_to_where_it_is_explained(name):
     text = re.sub(r"```.*?```", "", without_comments(TEXTS[name]), flags=re.S)
     assert 20 <= len(text.split()) <= 70
     (label,) = re.findall(r"\[\]\((sec-[\w-]+)\)|\{ref\}`(ex-[\w-]+)`", text)
-    sections = {key for chapter in chapters() for key in chapter.sections}
-    assert "".join(label) in sections | {f"ex-{name}" for name in _all_exercises()}
+    assert "".join(label) in LABELS
 
 
 def test_the_table_lists_every_symptom_and_below_it_its_entries():

@@ -1,8 +1,8 @@
 """Every chapter in the browser's own Python: JupyterLite as readers get it, and Run All Cells.
 
 `make test-lite` builds it with a Pyodide beside it, so that no other host is asked. How the text
-looks is tested elsewhere and takes long to draw, so here it stays as it is written. SmolLM2 is
-not there: cells with the tag `smollm2` are not played, and say so.
+looks is tested elsewhere and takes long to draw, so here it stays as it is written, in a small
+window. SmolLM2 is not there: cells with the tag `smollm2` are not played, and say so.
 """
 
 import contextlib
@@ -20,6 +20,9 @@ NOTEBOOKS = [path for chapter in chapters() for path in chapter.notebooks]
 
 SITE = ROOT / "_build/lite-test"
 SETTINGS = {"exposeAppInBrowser": True, "disabledExtensions": ["jupyterlab-myst"]}
+
+# While Python computes a larger one is drawn again and again: a third of all the work.
+WINDOW = {"width": 320, "height": 240}
 
 OPEN = """async (path) => {
   await jupyterapp.restored;
@@ -60,7 +63,8 @@ def lab(chromium, serve):
     """Open JupyterLite; return its page, in which each chapter has a kernel of its own."""
     config = json.loads((SITE / "jupyter-lite.json").read_text(encoding="utf-8"))
     config["jupyter-config-data"] |= SETTINGS
-    with serve(SITE) as address, contextlib.closing(chromium.new_context()) as context:
+    window = chromium.new_context(viewport=WINDOW)
+    with serve(SITE) as address, contextlib.closing(window) as context:
         context.route(lambda url: not url.startswith(address), lambda route: route.abort())
         page = context.new_page()
         page.route(f"{address}/jupyter-lite.json", lambda route: route.fulfill(json=config))

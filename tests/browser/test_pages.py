@@ -1,4 +1,7 @@
-"""Every page in Chromium, in both themes, wide and on a phone: sound, visible, accessible."""
+"""Every page in Chromium, in both themes, wide and on a phone: sound, visible, accessible.
+
+And a chapter is read in about half an hour.
+"""
 
 from importlib.resources import files
 from urllib.parse import urlsplit
@@ -7,6 +10,7 @@ import pytest
 
 from course.chapters import ROOT, chapters
 from course.promises import keep
+from tests.browser import reading
 from tests.browser.waiting import SETTLED, wait_for
 
 SITE = ROOT / "_build" / "html"
@@ -145,6 +149,8 @@ def test_page_is_sound_visible_and_accessible(heard, address, name, theme, width
     page.emulate_media(color_scheme=theme, media="screen")
     page.goto(f"{address}/{name}", wait_until="load")
     page.evaluate(SETTLED)
+    is_chapter = name.removesuffix(".html") in CHAPTERS
+    read = reading.measured(page) if is_chapter else {}
     looks = [page.evaluate(LOOK)]
     page.evaluate(AXE)
     found = page.evaluate(AXE_REST, width == 1280)
@@ -162,6 +168,7 @@ def test_page_is_sound_visible_and_accessible(heard, address, name, theme, width
     assert hosts <= {urlsplit(address).netloc, ""}, "asks another host"
     for seen, shown in zip(looks, (theme, other), strict=True):
         check(seen, name, shown)
+    reading.check(name.removesuffix(".html"), read)
     barriers = [
         f"{rule['id']}: {node['target']} {node['html'][:120]}"
         for rule in found

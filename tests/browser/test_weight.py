@@ -1,6 +1,7 @@
 """What a page costs before a reader does anything: counts, which are the same on any machine.
 
-Times are measured by `make lighthouse`. And what is saved at first comes when it is wanted.
+Times are measured by `make lighthouse`. And what is saved at first comes when it is wanted. Read
+to its end, no page violates its policy.
 """
 
 import gzip
@@ -13,6 +14,7 @@ import pytest
 
 from course.promises import keep
 from tests.browser.test_pages import CHAPTERS, PAGES
+from tests.browser.test_policy import NOTE, keeps_its_policy
 from tests.browser.waiting import SETTLED, wait_for
 
 PACKED = (".woff2", ".png", ".zip")  # what a server does not pack again
@@ -27,10 +29,11 @@ DRAWN = """() => new Promise((done) =>
 TRACED = ["devtools.timeline", "disabled-by-default-devtools.timeline.stack"]
 
 
-def weigh(chromium, url):
-    """Open a page in a new window, of the size of a phone, and return what it costs."""
+def weigh(chromium, url, read=lambda page: None):
+    """Open a page in a new window, of the size of a phone; return what it costs; and read it."""
     context = chromium.new_context(viewport={"width": 412, "height": 823}, color_scheme="light")
     page = context.new_page()
+    page.add_init_script(NOTE)
     got = []
     page.on("requestfinished", lambda request: got.append(request))
     chromium.start_tracing(page=page, categories=TRACED)
@@ -41,6 +44,7 @@ def weigh(chromium, url):
     elements = page.evaluate("document.querySelectorAll('*').length")
     shift = page.evaluate(SHIFTED)
     weights = {request.url: packed(request) for request in got}
+    read(page)
     context.close()
     forced = [
         event["args"]["beginData"]["stackTrace"][0]
@@ -66,8 +70,8 @@ def packed(request):
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_is_light(chromium, address, name):
-    counts, forced = weigh(chromium, f"{address}/{name}")
+def test_a_page_is_light_and_keeps_its_policy(chromium, address, name):
+    counts, forced = weigh(chromium, f"{address}/{name}", read=keeps_its_policy)
     for what, count in counts.items():
         keep(f"{name} {forced[:2] or ''}".strip(), "a page", what, count)
 

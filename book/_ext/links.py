@@ -42,8 +42,12 @@ class NumberBodies(SphinxTransform):
             body["ids"] = [f"{name}-{number}" for name in body["ids"]]
 
 
+@functools.cache
 class ReadOnce:
-    """Sphinx's environment, but that a page is read from disk once, and not for each link to it."""
+    """Sphinx's environment, but that a page is read from disk once, and not for each link to it.
+
+    There is one for all pages, for they are written when all have been read.
+    """
 
     def __init__(self, env):
         self.env = env
@@ -57,7 +61,7 @@ class LinkNumbers(SphinxPostTransform):
     """Lead to numbered figures as Sphinx does, but in a tenth of the time."""
 
     default_priority = 9  # before Sphinx leads to all else
-    builders = ("html",)
+    builders = ("html", "slides")
 
     def run(self, **_):
         here, domain, once = self.env.docname, self.env.get_domain("std"), ReadOnce(self.env)

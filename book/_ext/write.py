@@ -76,8 +76,8 @@ class Exercises(Directive):
 def count(app, pagename, templatename, context, doctree):
     """Tell the frame of a chapter how many exercises it has."""
     name = pagename.rpartition("/")[2]
-    numbers = {chapter.name: len(chapter.exercises) for chapter in chapters()}
-    context["exercises"] = (name, numbers[name]) if numbers.get(name) else None
+    numbers = [len(chapter.exercises) for chapter in chapters() if chapter.name == name]
+    context["exercises"] = (name, *numbers) if any(numbers) else None
     app.add_js_file("progress.js", priority=300, loading_method="defer")
     if doctree and any('class="kept"' in raw.astext() for raw in doctree.findall(nodes.raw)):
         app.add_js_file("exercises.js", loading_method="defer")

@@ -138,7 +138,7 @@ test-browser test-decks test-lite test-others:
 endif
 
 # These take longest and begin first; by itself xdist begins with the files of most tests.
-long-course := $(patsubst %,tests/course/test_%.py,made_up round second_language sandbox attacked told remote)
+long-course := $(patsubst %,tests/course/test_%.py,made_up round sandbox attacked told remote)
 decks := $(if $(CHROMIUM),tests/browser/decks)
 test-course: ## test what instructors use: quizzes, slides, assignments, times
 	@$(MAKE) --no-print-directory -j 3 $(addsuffix /ready,.venv .venv-course .venv-lab .venv-quiz) $(if $(CHROMIUM),.venv/browser)

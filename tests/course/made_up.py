@@ -45,7 +45,7 @@ def run(root: Path, *module: str | Path, environment: str = ".venv") -> str:
 
 
 def renamed(text: str, like: Chapter, new: Chapter) -> str:
-    """Give a chapter's own labels, exercises, tasks and numbers names that no other chapter has."""
+    """Give what is a chapter's own names and words that no other chapter has."""
     prose = like.prose
     labels = set(re.findall(r"^(?:\(|:label: |\$\$ \()((?:sec|eq|ex|thm|def)-[\w-]+)", prose, re.M))
     labels |= set(re.findall(r'"name": "(fig-[\w-]+)"', like.notebook.read_text(encoding="utf-8")))
@@ -58,7 +58,10 @@ def renamed(text: str, like: Chapter, new: Chapter) -> str:
         text = re.sub(rf"{quoted}|(?<=^\[){name}(?=\]$)", f"made-{name}", text, flags=re.M)
     for function in (name.replace("-", "_") for name in tasks):
         text = re.sub(rf"\b{function}\b", f"made_{function}", text)
+    # What a figure says, and what one learns, is said once in a book.
+    text = re.sub(r'^( +"(?:caption|alt)": ")', r"\1Once more: ", text, flags=re.M)
     for old, now in (
+        *((each["can"], f"re-{each['can']}") for each in like.about["objectives"]),
         (like.about["title"], TITLE),
         (like.name, new.name),
         (like.module, new.module),

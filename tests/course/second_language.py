@@ -20,7 +20,7 @@ KEPT = re.compile(
     | \]\([^)]*\) | https?://\S+ | <[^<>]+>     # where a link leads, a tag
     | ^(?:Quiz[ ]\w+|Title|Shuffle[ ]answers):(?:[ ]true$)? | ^%.*$ | ^\*?[a-d]\)
     | ^\[+[\w-]+\]+$ | ^claims[ ]=[ ].*$       # a section, a mark
-    | ^[\w-]+[ ]=[ ](?:\[[^\]]*\])?             # a key, a list of ids
+    | ^[\w-]+[ ]=[ ](?:\[[^\]]*\]|true\b)?      # a key, a list of ids, whether it is a draft
     | \\. | &\w+;
     """,
     re.M | re.X,

@@ -35,9 +35,6 @@ RUN, *_ = sorted(
 )
 CHAPTERS = [RUN.notebook.name, *(each.notebook.name for each in chapters() if each != RUN)]
 
-# Which no menu is asked of: JupyterLab draws its window anew with each cell that it has rendered.
-SMALL = {"width": 320, "height": 240}
-
 # Questions to the running JupyterLab. It knows of cells that it has not drawn yet.
 OPEN = """async (path) => {
   await jupyterapp.commands.execute('docmanager:open', {path, factory: 'Notebook'});
@@ -167,7 +164,6 @@ def opened(request, lab):
     (page, complaints), name = lab, request.param
     complaints.clear()
     if name != RUN.notebook.name:
-        page.set_viewport_size(SMALL)
         page.evaluate(OPEN, f"book/{name}")
     wait_for(page, OPENED, "the chapter is opened", arg=name, polling=500)
     if name == RUN.notebook.name:

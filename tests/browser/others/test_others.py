@@ -12,6 +12,7 @@ from tests.browser.kernel.test_write import functions, jobs, site  # noqa: F401 
 from tests.browser.live.figures import SHOWN
 from tests.browser.others import drivers
 from tests.browser.test_epub import read_through, unpacked  # noqa: F401 (a fixture)
+from tests.browser.waiting import SETTLED
 
 BROWSERS = {
     "firefox": drivers.FIREFOX,
@@ -111,6 +112,7 @@ def test_a_figure_says_what_it_says_in_chromium(browser, one_page, site, name, p
     seen = []
     for tab in (browser, one_page):
         tab.goto(f"{site}{page}")
+        tab.evaluate(SETTLED)  # WebKit keeps no place while a page grows above it
         seen.append(tab.evaluate(TOUCH, [name, CONTROLS]))
     here, chromium = seen
     assert here["errors"] == []

@@ -162,7 +162,7 @@ document.addEventListener("click", ({ target }) => {
 // Buttons that copy code come with the first sign of a hand.
 function bringButtons() {
   for (const sign of SIGNS) removeEventListener(sign, bringButtons);
-  if (document.querySelector("article .highlight")) bring("clipboard.min", "copybutton");
+  if (document.querySelector("article .highlight")) bring("documentation_options", "clipboard.min", "copybutton");
 }
 const SIGNS = ["pointermove", "pointerdown", "keydown", "focusin"];
 for (const sign of SIGNS) addEventListener(sign, bringButtons, { passive: true });

@@ -149,7 +149,7 @@ def test_the_model_is_loaded_when_asked_and_all_has_less_than_half_a_megabyte(op
     figure.locator(".go").press("Enter")
     assert said(figure) != first
     own = [answer for url, answer in loaded.items() if "live-" in url and "story" in url]
-    assert len(own) == 3  # script, style, model
+    assert len(own) == 2  # script and model: its style stands in the page
     sizes = {answer.url: len(answer.body()) for answer in own}
     assert sum(sizes.values()) <= 500_000
     [model] = [size for url, size in sizes.items() if "data" in url]

@@ -160,7 +160,8 @@ document.addEventListener("click", ({ target }) => {
 });
 
 // Buttons that copy code come with the first sign of a hand.
-function bringButtons() {
+function bringButtons({ type, movementX, movementY }) {
+  if (type === "pointermove" && !movementX && !movementY) return; // the page moved under a hand that rests
   for (const sign of SIGNS) removeEventListener(sign, bringButtons);
   if (document.querySelector("article .highlight")) bring("documentation_options", "clipboard.min", "copybutton");
 }

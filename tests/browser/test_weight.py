@@ -77,10 +77,17 @@ def test_a_page_is_light_and_keeps_its_policy(chromium, address, name):
 
 
 @pytest.fixture
-def phone(chromium):
-    context = chromium.new_context(viewport={"width": 412, "height": 823})
+def page(chromium):
+    """Return a page in a window of its own."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 800})
     yield context.new_page()
     context.close()
+
+
+@pytest.fixture
+def phone(page):
+    page.set_viewport_size({"width": 412, "height": 823})
+    return page
 
 
 def test_what_was_counted_as_a_shift_is_one(chromium, serve, tmp_path):
@@ -138,13 +145,6 @@ SEVERAL = {"not in", "is not", "ValueError", "AssertionError", "TypeError"}
 PAINTED = """() => ["c", "k", "m", "s", "f"].map((kind) => [kind,
   [...CSS.highlights.get(`ink-${kind}`) ?? []].map((range) =>
     range.startContainer.data.slice(range.startOffset, range.endOffset))])"""
-
-
-@pytest.fixture
-def page(chromium):
-    context = chromium.new_context(viewport={"width": 1280, "height": 800})
-    yield context.new_page()
-    context.close()
 
 
 def test_a_layout_that_a_script_forces_is_counted(chromium, serve, tmp_path):

@@ -110,7 +110,7 @@ def test_nothing_moves_when_fonts_of_formulas_and_scripts_come_late(phone, addre
     for late in ("**/katex/fonts/**", "**/_static/*.js*"):
         phone.route(late, lambda route: held.append(route))
     phone.goto(f"{address}/{name}", wait_until="commit")
-    phone.locator(".licence").wait_for(state="attached")
+    wait_for(phone, "() => document.querySelector('.licence')", "its last line is read")
     phone.evaluate(DRAWN)
     for route in held:
         route.continue_()
@@ -127,7 +127,7 @@ def test_a_chapter_asks_first_for_what_its_first_screen_shows(phone, address, na
     phone.on("request", lambda request: asked.append(urlsplit(request.url).path))
     phone.route("**/_static/*.js*", lambda route: None)
     phone.goto(f"{address}/{name}.html", wait_until="commit")
-    phone.locator(".licence").wait_for(state="attached")
+    wait_for(phone, "() => document.querySelector('.licence')", "its last line is read")
     phone.evaluate(DRAWN)
     first = phone.locator("article img").first
     assert first.get_attribute("src").rpartition("/")[2] in {

@@ -96,7 +96,8 @@ def test_nothing_of_it_is_loaded_before_the_button_is_pressed(page, address):
     assert page.evaluate("violated") == []
 
 
-# The boxes of a button and of the line whose place it takes, at one moment: pages move by fractions.
+# The boxes of a button and of the line whose place it takes, at one moment:
+# a page may move by a fraction of a pixel between two questions.
 BOTH = """(button) => {
   const line = button.closest(".to-write").querySelector(".cell_input");
   return [button, line].map((e) => {

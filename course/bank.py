@@ -83,6 +83,14 @@ class Bank:
 
         return record
 
+    def vary(self, exercise: str, answer: Callable, **parts: Callable) -> None:
+        """Record wrong answers that differ in one part, each by the id of the mistake it makes.
+
+        ``answer`` takes the part first, and then what the exercise gives.
+        """
+        for id_, part in parts.items():
+            self.wrong_for(exercise, names=id_)(_varied(answer, id_, part))
+
     def never(self, classes: str, why: str, *exercises: str) -> None:
         """Record why exercises can have no wrong answer of some classes."""
         self.reasons |= {(of, name): why for of in classes.split() for name in exercises}
@@ -110,6 +118,14 @@ def _spoilt(right: Callable, of: str) -> Callable:
 
     answer.__name__ = f"{right.__name__}_{of}"
     return answer
+
+
+def _varied(answer: Callable, id_: str, part: Callable) -> Callable:
+    def varied(*arguments):
+        return answer(part, *arguments)
+
+    varied.__name__ = f"{answer.__name__}_{id_}"
+    return varied
 
 
 # What those make of a softmax who once met an overflow.

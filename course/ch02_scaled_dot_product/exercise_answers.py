@@ -731,6 +731,53 @@ def attention_without_weights(query, key, value):
     return attention_vectorised(query, key, value)[0], None
 
 
+def attention_weighed(weigh, query, key, value):
+    """Return the attention whose weights are made somehow of right scores."""
+    return mix(weigh(scores_with_matmul(query, key)), value)
+
+
+def attention_scaled(scale, query, key, value):
+    """Return the attention whose scores are divided by some number."""
+    return mix(softmax_vectorised(query @ key.swapaxes(1, 2) / scale(query, key)), value)
+
+
+def attention_mixed(combine, query, key, value):
+    """Return the right weights, with an output that is made somehow of scores and values."""
+    scores = scores_with_matmul(query, key)
+    return combine(scores, value), softmax_vectorised(scores)
+
+
+BANK.vary(
+    "attention",
+    attention_scaled,
+    by_whole_root=lambda query, key: int(np.sqrt(key.shape[-1])),
+    by_half=lambda query, key: key.shape[-1] / 2,
+    by_eight=lambda query, key: 8,
+    by_len_q=lambda query, key: np.sqrt(query.shape[1]),
+)
+BANK.vary(
+    "attention",
+    attention_weighed,
+    no_exponential=lambda s: s / s.sum(axis=-1, keepdims=True),
+    no_sum=lambda s: np.exp(s - s.max(axis=-1, keepdims=True)),
+    bare=np.exp,
+    turned=lambda s: softmax_vectorised(-s),
+)
+BANK.vary(
+    "attention",
+    attention_mixed,
+    mixed_by_scores=lambda s, value: s @ value,
+    mixed_by_best=lambda s, value: np.eye(s.shape[-1])[s.argmax(axis=-1)] @ value,
+    mean_of_mixed=lambda s, value: softmax_vectorised(s) @ value / value.shape[1],
+)
+
+
+@BANK.wrong_for("attention", names="mixed_by_unscaled")
+def attention_mixed_before_the_scale(query, key, value):
+    scores = query @ key.swapaxes(1, 2)
+    return softmax_vectorised(scores) @ value, softmax_vectorised(scores / np.sqrt(key.shape[-1]))
+
+
 # causal: right
 
 
@@ -1005,6 +1052,22 @@ def causal_weights_only_square_part(scores):
     return softmax_vectorised(np.where(np.tri(scores.shape[1], dtype=bool), part, -np.inf))
 
 
+@BANK.wrong_for("causal", names="one_fill")
+def causal_weights_filled_with_ones(scores):
+    return softmax_vectorised(np.where(causal_allowed(scores), scores, 1))
+
+
+@BANK.wrong_for("causal", names="no_sum")
+def causal_weights_not_divided(scores):
+    masked = np.where(causal_allowed(scores), scores, -np.inf)
+    return np.exp(masked - masked.max(axis=-1, keepdims=True))
+
+
+@BANK.wrong_for("causal", names="bare")
+def causal_weights_of_bare_exponentials(scores):
+    return np.exp(np.where(causal_allowed(scores), scores, -np.inf))
+
+
 # masked-softmax: right
 
 
@@ -1243,6 +1306,16 @@ def masked_softmax_drops_sequences_with_an_empty_row(scores, mask):
     weights = np.nan_to_num(softmax_vectorised(np.where(mask, scores, -np.inf)))
     weights[~mask.any(axis=-1).all(axis=-1)] = 0
     return weights
+
+
+@BANK.wrong_for("masked-softmax", names="one_fill")
+def masked_softmax_filled_with_ones(scores, mask):
+    return softmax_vectorised(np.where(mask, scores, 1))
+
+
+@BANK.wrong_for("masked-softmax", names="bare")
+def masked_softmax_of_bare_exponentials(scores, mask):
+    return np.where(mask, np.exp(scores), 0)
 
 
 # attention-share: right

@@ -272,6 +272,60 @@ def self_attention_at_temperature_two(x, w_q, w_k, w_v):
     return self_attention_vectorised(x, w_q / 2, w_k, w_v)
 
 
+def self_attention_weighed(weigh, x, w_q, w_k, w_v):
+    """Return the attention whose weights are made somehow of query and key."""
+    return mix(weigh(x @ w_q, x @ w_k), x @ w_v)
+
+
+def self_attention_mixed(combine, x, w_q, w_k, w_v):
+    """Return the right weights, with an output that is made somehow of scores and values."""
+    scores = (x @ w_q) @ (x @ w_k).T
+    return combine(scores, w_q.shape[1], x @ w_v), softmax(scores / np.sqrt(w_q.shape[1]))
+
+
+def unit(rows):
+    return rows / np.linalg.norm(rows, axis=-1, keepdims=True)
+
+
+def right_scores(query, key):
+    return query @ key.swapaxes(-1, -2) / np.sqrt(query.shape[-1])
+
+
+def best_of(scores):
+    return np.eye(scores.shape[-1])[scores.argmax(axis=-1)]
+
+
+# Of query and key: weights that are wrong in their scale, or in their softmax.
+WEIGHED = {
+    "cosine": lambda q, k: softmax(unit(q) @ unit(k).swapaxes(-1, -2)),
+    "by_half": lambda q, k: softmax(q @ k.swapaxes(-1, -2) / (q.shape[-1] / 2)),
+    "by_double": lambda q, k: softmax(q @ k.swapaxes(-1, -2) / q.shape[-1] ** 1 / 2),
+    "by_eight": lambda q, k: softmax(q @ k.swapaxes(-1, -2) / 8),
+}
+
+BANK.vary(
+    "self-attention",
+    self_attention_weighed,
+    **WEIGHED,
+    no_exponential=lambda q, k: right_scores(q, k) / right_scores(q, k).sum(axis=1, keepdims=True),
+    hard=lambda q, k: best_of(right_scores(q, k)),
+    uniform=lambda q, k: np.full((len(q), len(k)), 1 / len(k)),
+    no_sum=lambda q, k: np.exp(right_scores(q, k) - right_scores(q, k).max(axis=1, keepdims=True)),
+    bare=lambda q, k: np.exp(right_scores(q, k)),
+    sum_of_all=lambda q, k: np.exp(right_scores(q, k)) / np.exp(right_scores(q, k)).sum(),
+    turned=lambda q, k: softmax(-right_scores(q, k)),
+)
+BANK.vary(
+    "self-attention",
+    self_attention_mixed,
+    mixed_by_scores=lambda s, d_k, value: s / np.sqrt(d_k) @ value,
+    mixed_by_unscaled=lambda s, d_k, value: softmax(s) @ value,
+    mixed_by_best=lambda s, d_k, value: best_of(s) @ value,
+    mean_of_mixed=lambda s, d_k, value: softmax(s / np.sqrt(d_k)) @ value / len(value),
+    unmixed=lambda s, d_k, value: value,
+)
+
+
 # influence: right
 
 
@@ -700,6 +754,33 @@ def influence_of_a_missing_token(attend, x):
 @BANK.wrong_for("influence", symptom="shape")
 def influence_of_all_but_the_last(attend, x):
     return influence_of_random_numbers(attend, x)[:, :-1]
+
+
+def influence_compared(differs, attend, x):
+    """Add noise to one token at a time, and compare the outputs somehow."""
+    noise = np.random.default_rng(4).standard_normal(x.shape)
+    return np.stack(
+        [differs(attend(x + noise * row[:, None]), attend(x)) for row in np.eye(len(x))], axis=1
+    )
+
+
+BANK.vary(
+    "influence",
+    influence_compared,
+    all_coordinates=lambda after, before: (np.abs(after - before) > 1e-12).all(axis=1),
+    first_of_output=lambda after, before: np.abs(after[:, 0] - before[:, 0]) > 1e-12,
+    last_of_output=lambda after, before: np.abs(after[:, -1] - before[:, -1]) > 1e-12,
+)
+
+
+@BANK.wrong_for("influence", names="copy_of_integers")
+def influence_with_noise_in_a_copy_of_integers(attend, x):
+    noise, columns = np.random.default_rng(1).standard_normal(x.shape), []
+    for j in range(len(x)):
+        changed = x.copy()
+        changed[j] = x[j] + noise[j]
+        columns.append((np.abs(attend(changed) - attend(x)) > 1e-12).any(axis=1))
+    return np.stack(columns, axis=1)
 
 
 # patches: right
@@ -1336,6 +1417,55 @@ def cross_attention_output_scaled(x, memory, lengths, w_q, w_k, w_v):
 def cross_attention_drops_the_padding(x, memory, lengths, w_q, w_k, w_v):
     longest = lengths.max()
     return cross_attention_vectorised(x, memory[:, :longest], lengths, w_q, w_k, w_v)
+
+
+def cross_attention_weighed(weigh, x, memory, lengths, w_q, w_k, w_v):
+    """Return the attention whose weights are made somehow of query, key and mask."""
+    weights = weigh(x @ w_q, memory @ w_k, real_keys(memory, lengths))
+    return mix(weights, memory @ w_v)
+
+
+def masked_softmax(scores, mask):
+    """Return the weights of real keys; a row without keys becomes zeros."""
+    return np.nan_to_num(softmax(np.where(mask, scores, -np.inf)))
+
+
+def masked_exponentials(scores, mask):
+    return np.where(mask, np.exp(scores), 0)
+
+
+BANK.vary(
+    "cross-attention",
+    cross_attention_weighed,
+    cosine=lambda q, k, m: masked_softmax(unit(q) @ unit(k).swapaxes(1, 2), m),
+    times_root=lambda q, k, m: masked_softmax(q @ k.swapaxes(1, 2) * np.sqrt(q.shape[2]), m),
+    by_whole_root=lambda q, k, m: masked_softmax(q @ k.swapaxes(1, 2) / int(q.shape[2] ** 0.5), m),
+    by_half=lambda q, k, m: masked_softmax(q @ k.swapaxes(1, 2) / (q.shape[2] / 2), m),
+    by_double=lambda q, k, m: masked_softmax(q @ k.swapaxes(1, 2) / q.shape[2] ** 1 / 2, m),
+    by_eight=lambda q, k, m: masked_softmax(q @ k.swapaxes(1, 2) / 8, m),
+    one_fill=lambda q, k, m: softmax(np.where(m, right_scores(q, k), 1)),
+    added_mask=lambda q, k, m: softmax(right_scores(q, k) + m),
+    no_sum=lambda q, k, m: masked_exponentials(
+        right_scores(q, k) - np.where(m, right_scores(q, k), -np.inf).max(axis=2, keepdims=True),
+        m,
+    ),
+    bare=lambda q, k, m: masked_exponentials(right_scores(q, k), m),
+    no_softmax=lambda q, k, m: np.where(m, right_scores(q, k), -np.inf),
+    hard=lambda q, k, m: best_of(np.where(m, right_scores(q, k), -np.inf)) * m,
+    uniform=lambda q, k, m: masked_softmax(0 * right_scores(q, k), m),
+)
+
+
+@BANK.wrong_for("cross-attention", names="by_d_v")
+def cross_attention_scaled_by_value_size(x, memory, lengths, w_q, w_k, w_v):
+    scores = (x @ w_q) @ (memory @ w_k).swapaxes(1, 2) / np.sqrt(w_v.shape[1])
+    return mix(masked_softmax(scores, real_keys(memory, lengths)), memory @ w_v)
+
+
+@BANK.wrong_for("cross-attention", names="scores_given")
+def cross_attention_returns_scores(x, memory, lengths, w_q, w_k, w_v):
+    output, _ = cross_attention_vectorised(x, memory, lengths, w_q, w_k, w_v)
+    return output, cross_scores(x, memory, w_q, w_k)
 
 
 # without-one: right

@@ -896,6 +896,91 @@ def multi_head_with_a_wrong_slice(x, w_q, w_k, w_v, w_o, num_heads):
     return from_heads(weights @ value) @ w_o, weights
 
 
+def multi_head_weighed(weigh, x, w_q, w_k, w_v, w_o, num_heads):
+    """Return the attention whose weights are made somehow of queries and keys in heads."""
+    query, key, value, _ = heads_of(x, w_q, w_k, w_v, num_heads)
+    weights = weigh(query, key)
+    return from_heads(weights @ value) @ w_o, weights
+
+
+def multi_head_mixed(combine, x, w_q, w_k, w_v, w_o, num_heads):
+    """Return the right weights, with heads that are made somehow of scores, keys and values."""
+    query, key, value, size = heads_of(x, w_q, w_k, w_v, num_heads)
+    scores = query @ key.swapaxes(-1, -2)
+    heads = combine(scores, size, key, value)
+    return from_heads(heads) @ w_o, softmax(scores / np.sqrt(size))
+
+
+def products(query, key):
+    return query @ key.swapaxes(-1, -2)
+
+
+def right_scores(query, key):
+    return products(query, key) / np.sqrt(query.shape[-1])
+
+
+def exponentials(scores):
+    return np.exp(scores - scores.max(axis=-1, keepdims=True))
+
+
+def best_of(scores):
+    return np.eye(scores.shape[-1])[scores.argmax(axis=-1)]
+
+
+def unit(rows):
+    return rows / np.linalg.norm(rows, axis=-1, keepdims=True)
+
+
+def summed_to_one(numbers):
+    return numbers / numbers.sum(axis=-1, keepdims=True)
+
+
+BANK.vary(
+    "multi-head",
+    multi_head_weighed,
+    torn=lambda q, k: softmax(
+        q @ k.reshape(*k.shape[:2], k.shape[3], k.shape[2]) / np.sqrt(q.shape[3])
+    ),
+    cosine=lambda q, k: softmax(products(unit(q), unit(k))),
+    by_d_k=lambda q, k: softmax(products(q, k) / q.shape[3]),
+    times_root=lambda q, k: softmax(products(q, k) * np.sqrt(q.shape[3])),
+    by_half=lambda q, k: softmax(products(q, k) / (q.shape[3] / 2)),
+    by_double=lambda q, k: softmax(products(q, k) / q.shape[3] ** 1 / 2),
+    by_eight=lambda q, k: softmax(products(q, k) / 8),
+    by_len_k=lambda q, k: softmax(products(q, k) / np.sqrt(k.shape[2])),
+    no_softmax=right_scores,
+    no_exponential=lambda q, k: summed_to_one(right_scores(q, k)),
+    hard=lambda q, k: best_of(products(q, k)),
+    uniform=lambda q, k: np.full_like(products(q, k), 1 / k.shape[2], dtype=float),
+    no_sum=lambda q, k: exponentials(right_scores(q, k)),
+    bare=lambda q, k: np.exp(right_scores(q, k)),
+    sum_of_all=lambda q, k: np.exp(right_scores(q, k)) / np.exp(right_scores(q, k)).sum(),
+    turned=lambda q, k: softmax(-right_scores(q, k)),
+)
+BANK.vary(
+    "multi-head",
+    multi_head_mixed,
+    mixed_by_scores=lambda s, size, key, value: s / np.sqrt(size) @ value,
+    mixed_by_unscaled=lambda s, size, key, value: softmax(s) @ value,
+    mixed_by_best=lambda s, size, key, value: best_of(s) @ value,
+    mean_of_mixed=lambda s, size, key, value: softmax(s / np.sqrt(size)) @ value / s.shape[-1],
+    unmixed=lambda s, size, key, value: value,
+    mixed_keys=lambda s, size, key, value: softmax(s / np.sqrt(size)) @ key,
+)
+
+
+@BANK.wrong_for("multi-head", names="scores_given")
+def multi_head_returns_scores(x, w_q, w_k, w_v, w_o, num_heads):
+    query, key, value, size = heads_of(x, w_q, w_k, w_v, num_heads)
+    scores = query @ key.swapaxes(-1, -2) / np.sqrt(size)
+    return from_heads(softmax(scores) @ value) @ w_o, scores
+
+
+@BANK.wrong_for("multi-head", names="weights_alone")
+def multi_head_weights_only(x, w_q, w_k, w_v, w_o, num_heads):
+    return multi_head_by_reshape(x, w_q, w_k, w_v, w_o, num_heads)[1]
+
+
 # packed-weights: right
 
 

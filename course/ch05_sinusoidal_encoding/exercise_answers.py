@@ -624,6 +624,37 @@ def rotation_without_return(offset, d_model, base):
     rotation_in_a_loop(offset, d_model, base)
 
 
+# Of d_model and base: what becomes of the frequencies of the pairs.
+WRONG = {
+    "single": lambda d, base: base ** (-np.arange(d // 2) / d),
+    "doubled": lambda d, base: base ** (-2 * np.arange(0, d, 2) / d),
+    "no_minus": lambda d, base: base ** (np.arange(0, d, 2) / d),
+    "one_less": lambda d, base: base ** (-np.arange(0, d, 2) / (d - 1)),
+    "two_less": lambda d, base: base ** (-np.arange(0, d, 2) / (d - 2)),
+    "cut_frequencies": lambda d, base: (base ** (-np.arange(0, d, 2) / d)).astype(int),
+    "times_base": lambda d, base: base * -np.arange(0, d, 2) / d,
+    "divided_late": lambda d, base: float(base) ** -np.arange(0, d, 2) / d,
+    "no_base": lambda d, base: np.exp(-np.arange(0, d, 2) / d),
+    "fixed_base": lambda d, base: 10000.0 ** (-np.arange(0, d, 2) / d),
+    "log10": lambda d, base: np.exp(-np.arange(0, d, 2) / d * math.log10(base)),
+    "all_ones": lambda d, base: np.ones(d // 2),
+    "degrees": lambda d, base: np.radians(base ** (-np.arange(0, d, 2) / d)),
+    "in_turns": lambda d, base: 2 * np.pi * base ** (-np.arange(0, d, 2) / d),
+}
+OF_ALL = "one_less", "two_less", "times_base", "divided_late", "no_base", "log10", "in_turns"
+
+
+def wrong(*names):
+    return {name: WRONG[name] for name in names}
+
+
+def rotation_with(frequencies, offset, d_model, base):
+    return on_the_diagonal(rotations(offset * frequencies(d_model, base)))
+
+
+BANK.vary("rotation", rotation_with, **wrong(*OF_ALL, "fixed_base"))
+
+
 # add-positions: right
 
 
@@ -848,6 +879,18 @@ def add_without_return(x):
     add_by_broadcasting(x)
 
 
+def add_with(frequencies, x):
+    angles = np.outer(np.arange(x.shape[1]), frequencies(x.shape[2], 10000.0))
+    return x + encoding_from(angles)
+
+
+BANK.vary(
+    "add-positions",
+    add_with,
+    **wrong("single", "doubled", "no_minus", *OF_ALL, "cut_frequencies", "all_ones", "degrees"),
+)
+
+
 # offset-score: right
 
 
@@ -1065,6 +1108,13 @@ def score_as_a_matrix(offset, d_model, base):
 @BANK.wrong_for("offset-score", symptom="none")
 def score_without_return(offset, d_model, base):
     score_by_cosines(offset, d_model, base)
+
+
+def score_with(frequencies, offset, d_model, base):
+    return np.cos(offset * frequencies(d_model, base)).sum()
+
+
+BANK.vary("offset-score", score_with, **wrong(*OF_ALL, "all_ones"))
 
 
 # reversal: right
@@ -1420,6 +1470,14 @@ BANK.spoil(
     "tolerance", "rounded", "sinusoidal", "rotation", "add-positions", "offset-score", "reversal"
 )
 BANK.spoil("squeeze", "shape lost_axis", "add-positions")
+
+
+def reversal_with(frequencies, length, d_model, base):
+    return on_the_diagonal(reflections((length - 1) * frequencies(d_model, base)))
+
+
+BANK.vary("reversal", reversal_with, **wrong("doubled", "no_minus", *OF_ALL))
+
 
 BANK.never(
     "one_hot one_sign",

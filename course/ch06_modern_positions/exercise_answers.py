@@ -421,6 +421,45 @@ BANK.spoil("tolerance", "rounded", "rotary")
 BANK.spoil("squeeze", "shape lost_axis", "rotary")
 
 
+def rotary_with(frequencies, x, positions, base):
+    return turned_by(x, np.outer(positions, frequencies(x.shape[-1], float(base))))
+
+
+BANK.vary(
+    "rotary",
+    rotary_with,
+    one_less=lambda d, base: base ** (-np.arange(0, d, 2) / (d - 1)),
+    two_less=lambda d, base: base ** (-np.arange(0, d, 2) / (d - 2)),
+    times_base=lambda d, base: base * -np.arange(0, d, 2) / d,
+    divided_late=lambda d, base: base ** -np.arange(0, d, 2) / d,
+    no_base=lambda d, base: np.exp(-np.arange(0, d, 2) / d),
+    log10=lambda d, base: np.exp(-np.arange(0, d, 2) / d * np.log10(base)),
+    in_turns=lambda d, base: 2 * np.pi * base ** (-np.arange(0, d, 2) / d),
+)
+
+
+@BANK.wrong_for("rotary", names="second_of_pair")
+def rotary_of_odd_columns(x, positions, base):
+    result, turned = np.array(x, dtype=float), turned_by(x, angles_of(x, positions, base))
+    result[..., 1::2] = turned[..., 1::2]
+    return result
+
+
+@BANK.wrong_for("rotary", names="first_position")
+def rotary_by_the_first_position(x, positions, base):
+    return turned_by(x, angles_of(x, positions[:1], base))
+
+
+@BANK.wrong_for("rotary", names="reversed_positions")
+def rotary_from_the_end(x, positions, base):
+    return turned_by(x, angles_of(x, positions[::-1], base))
+
+
+@BANK.wrong_for("rotary", names="clipped")
+def rotary_from_zero_on(x, positions, base):
+    return turned_by(x, angles_of(x, np.maximum(positions, 0), base))
+
+
 # interleave: right
 
 
@@ -947,6 +986,16 @@ def alibi_with_a_small_number_added(num_heads, len_q, len_k):
 
 
 BANK.spoil("squeeze", "shape lost_axis", "alibi")
+
+
+@BANK.wrong_for("alibi", names="past_free")
+def alibi_of_the_future_alone(num_heads, len_q, len_k):
+    return sloped(slopes_of(num_heads), np.triu(distances(len_q, len_k), len_k - len_q))
+
+
+@BANK.wrong_for("alibi", names="summed")
+def alibi_summed_over_heads(num_heads, len_q, len_k):
+    return -sum(slope * distances(len_q, len_k) for slope in slopes_of(num_heads))
 
 
 # next-positions: right

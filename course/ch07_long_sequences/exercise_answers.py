@@ -352,6 +352,17 @@ BANK.spoil("squeeze", "shape lost_axis", "two-halves")
 BANK.spoil("tolerance", "rounded", "two-halves")
 
 
+@BANK.wrong_for("two-halves", names="no_softmax")
+def two_halves_as_they_are(first, second):
+    return first.copy(), second.copy()
+
+
+@BANK.wrong_for("two-halves", names="turned")
+def two_halves_with_the_sign_turned(first, second):
+    weights = attnbook.softmax(-put_together(first, second))
+    return cut_apart(weights, first)
+
+
 # merge: right
 
 
@@ -700,6 +711,20 @@ def merge_with_a_small_number_added(output_1, logsumexp_1, output_2, logsumexp_2
 
 BANK.spoil("squeeze", "shape lost_axis", "merge")
 BANK.spoil("tolerance", "rounded", "merge")
+
+
+@BANK.wrong_for("merge", names="second_total")
+def merge_keeping_the_second_total(output_1, logsumexp_1, output_2, logsumexp_2):
+    one, other = shares_of(logsumexp_1, logsumexp_2)
+    return one * output_1 + other * output_2, logsumexp_2.copy()
+
+
+@BANK.wrong_for("merge", names="total_nan")
+def merge_with_a_total_by_the_maximum(output_1, logsumexp_1, output_2, logsumexp_2):
+    one, other = shares_of(logsumexp_1, logsumexp_2)
+    top = np.maximum(logsumexp_1, logsumexp_2)
+    total = top + np.log(np.exp(logsumexp_1 - top) + np.exp(logsumexp_2 - top))
+    return one * output_1 + other * output_2, total
 
 
 # blockwise-causal: right
@@ -1312,6 +1337,34 @@ BANK.spoil("squeeze", "shape lost_axis", "blockwise-causal")
 BANK.spoil("tolerance", "rounded", "blockwise-causal")
 
 
+@BANK.wrong_for("blockwise-causal", names="times_root")
+def blockwise_times_the_root(query, key, value, block_size):
+    output, total = in_blocks(query, key, value, block_size, scale=query.shape[1] ** 0.5)
+    return output / total
+
+
+@BANK.wrong_for("blockwise-causal", names="by_half")
+def blockwise_divided_by_half_of_d_k(query, key, value, block_size):
+    output, total = in_blocks(query, key, value, block_size, scale=1 / (query.shape[1] / 2))
+    return output / total
+
+
+@BANK.wrong_for("blockwise-causal", names="by_block")
+def blockwise_divided_by_the_root_of_the_block(query, key, value, block_size):
+    output = np.zeros((len(query), value.shape[1]))
+    for start in range(0, len(query), block_size):
+        i, top, total, mixed = np.arange(start, min(start + block_size, len(query))), -np.inf, 0, 0
+        for first in range(0, start + 1, block_size):
+            j = np.arange(first, min(first + block_size, len(query)))
+            scores = query[i] @ key[j].T / np.sqrt(len(j))
+            scores = np.where(j <= i[:, None], scores, -np.inf)
+            new = np.maximum(top, scores.max(axis=1, keepdims=True))
+            e, factor, top = np.exp(scores - new), np.exp(top - new), new
+            mixed, total = mixed * factor + e @ value[j], total * factor + e.sum(1, keepdims=True)
+        output[i] = mixed / total
+    return output
+
+
 # grow: right
 
 
@@ -1620,6 +1673,14 @@ def grow_to_4096_at_most(store, length, new):
 
 
 BANK.spoil("squeeze", "shape lost_axis", "grow")
+
+
+@BANK.wrong_for("grow", names="nowhere")
+def grow_without_writing(store, length, new):
+    end = length + len(new)
+    if end > len(store):
+        store = np.pad(store, ((0, max(end, 2 * len(store)) - len(store)), (0, 0)))
+    return store, end
 
 
 # receptive-field: right

@@ -602,6 +602,58 @@ BANK.spoil("squeeze", "shape lost_axis", "d-query")
 BANK.spoil("tolerance", "rounded", "d-query")
 
 
+def query_back_by(back, d_output, query, key, value):
+    """Return the gradient of queries, gone back through the softmax somehow."""
+    d_scores = back(d_output @ value.mT, weights_of(query, key))
+    return d_scores @ key / np.sqrt(query.shape[-1])
+
+
+def query_scaled(scale, d_output, query, key, value):
+    """Return the gradient of queries whose scores are divided by some number."""
+    by = scale(query, key)
+    weights = attnbook.softmax(query @ key.mT / by)
+    return back_through_softmax(d_output @ value.mT, weights) @ key / by
+
+
+def query_weighed(weigh, d_output, query, key, value):
+    """Return the gradient of queries whose weights are made somehow of right scores."""
+    weights = weigh(query @ key.mT / np.sqrt(query.shape[-1]))
+    d_scores = back_through_softmax(d_output @ value.mT, weights)
+    return d_scores @ key / np.sqrt(query.shape[-1])
+
+
+def exponentials(scores):
+    return np.exp(scores - scores.max(axis=-1, keepdims=True))
+
+
+BANK.vary(
+    "d-query",
+    query_back_by,
+    plain_sum=lambda d, w: w * (d - d.sum(axis=-1, keepdims=True)),
+    added=lambda d, w: w * (d + averaged(d, w)),
+    off_diagonal=lambda d, w: w * (w * d - averaged(d, w)),
+    squared=lambda d, w: w * w * (d - averaged(d, w)),
+    average_alone=lambda d, w: -w * averaged(d, w),
+    of_the_weights=lambda d, w: d * (w - averaged(d, w)),
+)
+BANK.vary(
+    "d-query",
+    query_scaled,
+    times_root=lambda query, key: query.shape[-1] ** -0.5,
+    by_len_q=lambda query, key: np.sqrt(query.shape[-2]),
+    by_half=lambda query, key: query.shape[-1] / 2,
+)
+BANK.vary(
+    "d-query",
+    query_weighed,
+    no_exponential=lambda s: s / s.sum(axis=-1, keepdims=True),
+    no_sum=exponentials,
+    bare=np.exp,
+    sum_of_all=lambda s: exponentials(s.ravel()).reshape(s.shape) / exponentials(s.ravel()).sum(),
+    scores_turned=lambda s: attnbook.softmax(-s),
+)
+
+
 # masked-backward: right
 
 
@@ -993,6 +1045,69 @@ def causal_without_small_weights(d_output, query, key, value):
     return all_three(d_scores, weights, d_output, query, key)
 
 
+def causal_back_by(back, d_output, query, key, value):
+    """Return the gradients, gone back through the softmax somehow."""
+    weights = causal_weights(query, key)
+    return all_three(back(d_output @ value.mT, weights), weights, d_output, query, key)
+
+
+def causal_weighed(weigh, d_output, query, key, value):
+    """Return the gradients of weights that are made somehow of masked scores."""
+    scores = query @ key.mT / np.sqrt(query.shape[-1])
+    weights = weigh(np.where(np.tri(query.shape[-2], dtype=bool), scores, -np.inf))
+    d_scores = back_through_softmax(d_output @ value.mT, weights)
+    return all_three(d_scores, weights, d_output, query, key)
+
+
+def causal_scaled(scale, d_output, query, key, value):
+    mask = attnbook.causal_mask(query.shape[-2])
+    return attnbook.attention_backward(d_output, query, key, value, mask, scale=scale(query.shape))
+
+
+BANK.vary(
+    "masked-backward",
+    causal_weighed,
+    no_sum=exponentials,
+    bare=np.exp,
+    hard=lambda s: np.eye(s.shape[-1])[s.argmax(axis=-1)],
+    over_queries=lambda s: attnbook.softmax(s, axis=-2),
+)
+BANK.vary(
+    "masked-backward",
+    causal_back_by,
+    plain_sum=lambda d, w: w * (d - d.sum(axis=-1, keepdims=True)),
+    added=lambda d, w: w * (d + averaged(d, w)),
+    average_of_all=lambda d, w: w * (d - (w * d).sum()),
+    squared=lambda d, w: w * w * (d - averaged(d, w)),
+)
+BANK.vary(
+    "masked-backward",
+    causal_scaled,
+    by_d_k=lambda shape: 1 / shape[-1],
+    by_len_k=lambda shape: 1 / np.sqrt(shape[-2]),
+)
+
+
+@BANK.wrong_for("masked-backward", names="queries_not_scaled")
+def causal_with_queries_not_scaled(d_output, query, key, value):
+    d_scores, weights = causal_gradient(d_output, query, key, value)
+    d_key = d_scores.mT @ query / np.sqrt(query.shape[-1])
+    return d_scores @ key, d_key, weights.mT @ d_output
+
+
+@BANK.wrong_for("masked-backward", names="values_scaled")
+def causal_with_values_scaled(d_output, query, key, value):
+    d_scores, weights = causal_gradient(d_output, query, key, value)
+    parts = d_scores @ key, d_scores.mT @ query, weights.mT @ d_output
+    return tuple(part / np.sqrt(query.shape[-1]) for part in parts)
+
+
+@BANK.wrong_for("masked-backward", names="values_as_if_seen_by_all")
+def causal_with_a_mean_for_values(d_output, query, key, value):
+    d_query, d_key, d_value = causal_token_by_token(d_output, query, key, value)
+    return d_query, d_key, np.zeros(d_value.shape) + d_output.mean(axis=-2, keepdims=True)
+
+
 # cross-entropy: right
 
 
@@ -1345,6 +1460,57 @@ def entropy_with_a_small_number_added(logits, targets):
 BANK.spoil("squeeze", "shape lost_axis", "cross-entropy")
 
 
+@BANK.wrong_for("cross-entropy", names="minus_probability")
+def entropy_as_minus_the_probability(logits, targets):
+    chosen = np.exp(-losses_of(logits, targets))
+    return -chosen.mean(), errors_of(logits, targets) / targets.size
+
+
+@BANK.wrong_for("cross-entropy", names="minus_one_hot")
+def entropy_with_one_hot_alone(logits, targets):
+    one_hot = np.eye(logits.shape[-1])[targets]
+    return losses_of(logits, targets).mean(), -one_hot / targets.size
+
+
+@BANK.wrong_for("cross-entropy", names="logits_less_one_hot")
+def entropy_with_logits_less_one_hot(logits, targets):
+    one_hot = np.eye(logits.shape[-1])[targets]
+    return losses_of(logits, targets).mean(), (logits - one_hot) / targets.size
+
+
+@BANK.wrong_for("cross-entropy", names="errors_alone")
+def entropy_with_errors_of_the_guess(logits, targets):
+    rows = np.eye(logits.shape[-1])
+    errors = rows[logits.argmax(axis=-1)] - rows[targets]
+    return losses_of(logits, targets).mean(), errors / targets.size
+
+
+@BANK.wrong_for("cross-entropy", names="one_late")
+def entropy_of_the_class_after(logits, targets):
+    targets = (targets + 1) % logits.shape[-1]
+    return losses_of(logits, targets).mean(), errors_of(logits, targets) / targets.size
+
+
+@BANK.wrong_for("cross-entropy", names="both_turned")
+def entropy_as_a_likelihood(logits, targets):
+    return -losses_of(logits, targets).mean(), -errors_of(logits, targets) / targets.size
+
+
+def entropy_by(of, logits, targets):
+    """Return loss and gradient of probabilities that are made somehow of logits."""
+    probabilities, one_hot = of(logits), np.eye(logits.shape[-1])[targets]
+    loss = -np.log((probabilities * one_hot).sum(axis=-1)).mean()
+    return loss, (probabilities - one_hot) / targets.size
+
+
+BANK.vary(
+    "cross-entropy",
+    entropy_by,
+    no_sum=exponentials,
+    sum_of_all=lambda logits: np.exp(logits) / np.exp(logits).sum(),
+)
+
+
 # adam-step: right
 
 
@@ -1676,6 +1842,68 @@ def adam_with_a_large_eps(parameter, gradient, m, v, step, rate):
 
 
 BANK.spoil("squeeze", "shape lost_axis", "adam-step")
+
+
+@BANK.wrong_for("adam-step", names="m_by_beta_2")
+def adam_with_the_other_beta_for_m(parameter, gradient, m, v, step, rate):
+    m, v = 0.999 * m + 0.001 * gradient, 0.999 * v + 0.001 * gradient**2
+    return parameter - rate * moved(m, v, step), m, v
+
+
+@BANK.wrong_for("adam-step", names="m_of_squares")
+def adam_with_m_of_squares(parameter, gradient, m, v, step, rate):
+    m, v = 0.9 * m + 0.1 * gradient**2, 0.999 * v + 0.001 * gradient**2
+    return parameter - rate * moved(m, v, step), m, v
+
+
+@BANK.wrong_for("adam-step", names="m_kept")
+def adam_with_m_as_it_was(parameter, gradient, m, v, step, rate):
+    v = 0.999 * v + 0.001 * gradient**2
+    return parameter - rate * moved(m, v, step), m, v
+
+
+@BANK.wrong_for("adam-step", names="v_kept")
+def adam_with_v_as_it_was(parameter, gradient, m, v, step, rate):
+    m = 0.9 * m + 0.1 * gradient
+    return parameter - rate * moved(m, v, step), m, v
+
+
+@BANK.wrong_for("adam-step", names="power_alone")
+def adam_without_the_1_in_corrections(parameter, gradient, m, v, step, rate):
+    m, v = moments(gradient, m, v)
+    move = m / 0.9**step / (np.sqrt(v / 0.999**step) + 1e-8)
+    return parameter - rate * move, m, v
+
+
+@BANK.wrong_for("adam-step", names="tiny_eps", of="tolerance")
+def adam_with_a_tiny_eps(parameter, gradient, m, v, step, rate):
+    m, v = moments(gradient, m, v)
+    move = m / (1 - 0.9**step) / (np.sqrt(v / (1 - 0.999**step)) + 1e-12)
+    return parameter - rate * move, m, v
+
+
+@BANK.wrong_for("adam-step", names="multiplied")
+def adam_multiplied(parameter, gradient, m, v, step, rate):
+    m, v = moments(gradient, m, v)
+    move = m / (1 - 0.9**step) * np.sqrt(v / (1 - 0.999**step))
+    return parameter - rate * move, m, v
+
+
+@BANK.wrong_for("adam-step", names="minus_move_alone")
+def adam_returning_what_is_added(parameter, gradient, m, v, step, rate):
+    m, v = moments(gradient, m, v)
+    return -rate * moved(m, v, step), m, v
+
+
+@BANK.wrong_for("adam-step", names="parameter_kept")
+def adam_that_moves_nothing(parameter, gradient, m, v, step, rate):
+    return parameter.copy(), *moments(gradient, m, v)
+
+
+@BANK.wrong_for("adam-step", names="first_step_always")
+def adam_that_remembers_nothing(parameter, gradient, m, v, step, rate):
+    m, v = moments(gradient, np.zeros_like(m), np.zeros_like(v))
+    return parameter - rate * moved(m, v, 1), m, v
 
 
 # Classes of mistakes that cannot be made

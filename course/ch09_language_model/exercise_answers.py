@@ -206,6 +206,32 @@ BANK.spoil("squeeze", "shape lost_axis", "rms-norm")
 BANK.spoil("tolerance", "rounded", "rms-norm")
 
 
+@BANK.wrong_for("rms-norm", names="eps_squared")
+def rms_with_eps_squared(x, gain, eps):
+    return x / np.sqrt(mean_square(x) + eps**2) * gain
+
+
+@BANK.wrong_for("rms-norm", names="by_largest")
+def rms_by_the_largest(x, gain, eps):
+    return x / (np.abs(x).max(axis=-1, keepdims=True) + eps) * gain
+
+
+@BANK.wrong_for("rms-norm", names="gain_divides")
+def rms_divided_by_the_gain(x, gain, eps):
+    return x / (np.sqrt(mean_square(x) + eps) * gain)
+
+
+@BANK.wrong_for("rms-norm", names="gain_of_tokens")
+def rms_with_a_gain_for_each_token(x, gain, eps):
+    return x / np.sqrt(mean_square(x) + eps) * gain[:, None]
+
+
+@BANK.wrong_for("rms-norm", names="twice")
+def rms_normed_twice(x, gain, eps):
+    x = x / np.sqrt(mean_square(x) + eps)
+    return x / np.sqrt(mean_square(x) + eps) * gain
+
+
 # swiglu: right
 
 
@@ -395,6 +421,46 @@ def swiglu_into_an_array_like_x(x, w_gate, w_up, w_down):
 
 BANK.spoil("squeeze", "shape lost_axis", "swiglu")
 BANK.spoil("tolerance", "rounded", "swiglu")
+
+
+def sigmoid(z):
+    return 1 / (1 + np.exp(-z))
+
+
+@BANK.wrong_for("swiglu", names="quick_gelu")
+def swiglu_with_a_quick_gelu(x, w_gate, w_up, w_down):
+    gate = x @ w_gate
+    return (gate * sigmoid(1.702 * gate) * (x @ w_up)) @ w_down
+
+
+@BANK.wrong_for("swiglu", names="softplus")
+def swiglu_with_softplus(x, w_gate, w_up, w_down):
+    return (np.log1p(np.exp(x @ w_gate)) * (x @ w_up)) @ w_down
+
+
+@BANK.wrong_for("swiglu", names="no_gate")
+def swiglu_without_a_gate(x, w_gate, w_up, w_down):
+    return x @ w_up @ w_down
+
+
+@BANK.wrong_for("swiglu", names="up_bent")
+def swiglu_with_up_alone_and_bent(x, w_gate, w_up, w_down):
+    return silu(x @ w_up) @ w_down
+
+
+@BANK.wrong_for("swiglu", names="divided")
+def swiglu_divided_by_the_width(x, w_gate, w_up, w_down):
+    return (silu(x @ w_gate) * (x @ w_up)) @ w_down / w_gate.shape[1]
+
+
+@BANK.wrong_for("swiglu", names="gate_transposed")
+def swiglu_with_the_gate_transposed(x, w_gate, w_up, w_down):
+    return (silu(x @ w_gate.T) * (x @ w_up)) @ w_down
+
+
+@BANK.wrong_for("swiglu", names="up_transposed")
+def swiglu_with_up_transposed(x, w_gate, w_up, w_down):
+    return (silu(x @ w_gate) * (x @ w_up.T)) @ w_down
 
 
 # byte-pair-merge: right
@@ -713,6 +779,32 @@ def merge_for_a_hundred_rounds(parts, ranks):
     return parts
 
 
+@BANK.wrong_for("byte-pair-merge", names="first_pair")
+def merge_without_the_first_pair(parts, ranks):
+    parts = list(parts)
+    while True:
+        known = [at for at in range(1, len(parts) - 1) if (parts[at], parts[at + 1]) in ranks]
+        if not known:
+            return parts
+        at = min(known, key=lambda at: ranks[parts[at], parts[at + 1]])
+        parts[at : at + 2] = [parts[at] + parts[at + 1]]
+
+
+@BANK.wrong_for("byte-pair-merge", names="part_kept")
+def merge_leaving_the_second_part(parts, ranks):
+    parts = list(parts)
+    while known := [at for at in range(len(parts) - 1) if (parts[at], parts[at + 1]) in ranks]:
+        at = min(known, key=lambda at: ranks[parts[at], parts[at + 1]])
+        parts[at] += parts[at + 1]
+    return parts
+
+
+@BANK.wrong_for("byte-pair-merge", names="known_alone")
+def merge_keeping_what_was_joined(parts, ranks):
+    joined = {left + right for left, right in ranks}
+    return [part for part in merge_the_lowest(parts, ranks) if part in joined]
+
+
 # top-p: right
 
 
@@ -990,6 +1082,61 @@ BANK.spoil("squeeze", "shape lost_axis", "top-p")
 BANK.spoil("tolerance", "rounded", "top-p")
 
 
+def nucleus_of(keep, probabilities, p):
+    """Keep those of the sorted that are chosen by what comes before them, and by p."""
+    order, ordered = in_order(probabilities)
+    kept = keep(ordered.cumsum(axis=-1) - ordered, p)
+    return with_sum_1(put_back(np.where(kept, ordered, 0), order))
+
+
+def nucleus_again(again, probabilities, p):
+    """Do something to the probabilities of the tokens that are rightly kept."""
+    kept = nucleus_by_what_comes_before(probabilities, p) > 0
+    return again(np.where(kept, probabilities, 0), kept)
+
+
+def likeliest(kept):
+    return np.eye(kept.shape[-1])[kept.argmax(axis=-1)]
+
+
+BANK.vary(
+    "top-p",
+    nucleus_of,
+    turned=lambda before, p: before >= p,
+    one_minus_p=lambda before, p: before < 1 - p,
+)
+BANK.vary(
+    "top-p",
+    nucleus_again,
+    softmax_of_zeros=lambda kept, is_kept: attnbook.softmax(kept),
+    rest_to_largest=lambda kept, is_kept: (
+        kept + (1 - kept.sum(axis=-1, keepdims=True)) * likeliest(kept)
+    ),
+    rest_to_all=lambda kept, is_kept: (
+        kept + (1 - kept.sum(axis=-1, keepdims=True)) * with_sum_1(1.0 * is_kept)
+    ),
+    sum_of_all=lambda kept, is_kept: kept / kept.sum(),
+    how_many=lambda kept, is_kept: is_kept.sum(axis=-1),
+)
+
+
+@BANK.wrong_for("top-p", names="all_kept")
+def nucleus_of_all_tokens(probabilities, p):
+    return with_sum_1(probabilities)
+
+
+@BANK.wrong_for("top-p", names="as_first")
+def nucleus_of_the_first_row(probabilities, p):
+    kept = nucleus_by_what_comes_before(probabilities[0], p) > 0
+    return with_sum_1(np.where(kept, probabilities, 0))
+
+
+@BANK.wrong_for("top-p", names="tokens_alone")
+def nucleus_as_tokens(probabilities, p):
+    kept = nucleus_by_what_comes_before(probabilities, p)
+    return in_order(kept)[0][..., : (kept > 0).sum(axis=-1).max()]
+
+
 # logit-lens: right
 
 
@@ -1190,6 +1337,54 @@ def lens_into_an_array_like_the_states(states, final_norm, embedding):
 
 BANK.spoil("squeeze", "shape lost_axis", "logit-lens")
 BANK.spoil("tolerance", "rounded", "logit-lens")
+
+
+def lens_normed(norm, states, final_norm, embedding):
+    """Read the states through some norm."""
+    return norm(states, final_norm) @ embedding.T
+
+
+def lens_read(read, states, final_norm, embedding):
+    """Read the states, rightly normed, somehow with the embedding."""
+    return read(normed(states, final_norm), embedding)
+
+
+def lens_of(of, states, final_norm, embedding):
+    """Read something that is made of the states."""
+    return normed(of(states), final_norm) @ embedding.T
+
+
+def by_length(rows):
+    return rows / np.linalg.norm(rows, axis=-1, keepdims=True)
+
+
+BANK.vary(
+    "logit-lens",
+    lens_normed,
+    gain_added=lambda states, gain: normed(states, 1) + gain,
+    gain_plus_one=lambda states, gain: normed(states, 1 + gain),
+    no_root=lambda states, gain: states / ((states**2).mean(axis=-1, keepdims=True) + 1e-5) * gain,
+    over_all=lambda states, gain: states / np.sqrt((states**2).mean() + 1e-5) * gain,
+    twice=lambda states, gain: normed(normed(states, gain), gain),
+)
+BANK.vary(
+    "logit-lens",
+    lens_read,
+    log_probabilities=lambda x, embedding: np.log(attnbook.softmax(x @ embedding.T)),
+    cosines=lambda x, embedding: by_length(x) @ by_length(embedding).T,
+)
+BANK.vary(
+    "logit-lens",
+    lens_of,
+    last_left_out=lambda states: states[:-1],
+    mean_of_tokens=lambda states: states.mean(axis=-2),
+    from_the_top=lambda states: states[::-1],
+)
+
+
+@BANK.wrong_for("logit-lens", names="embedding_normed")
+def lens_with_the_norm_of_the_embedding(states, final_norm, embedding):
+    return states @ normed(embedding, final_norm).T
 
 
 BANK.never("one_hot", "it takes no softmax", "rms-norm", "swiglu", "byte-pair-merge", "logit-lens")

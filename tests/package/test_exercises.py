@@ -119,6 +119,14 @@ def test_each_chapter_has_a_bank_for_its_exercises_and_names_of_its_own():
 
 
 @every_exercise
+def test_each_known_mistake_has_a_wrong_answer_that_is_told_so(name):
+    # On what is tried in no bank a browser is not compared with CPython, either.
+    named = {id_ for wrong in WRONG[name] if wrong.names_mistake for id_ in wrong.ids}
+    left = set(EXERCISES[name].mistakes) - named
+    assert not left, f"give {name} a wrong answer that names {', '.join(sorted(left))}"
+
+
+@every_exercise
 def test_named_mistakes_have_messages_of_their_own(name, judged):
     # A checker with one message for everything would name nothing.
     both = zip(WRONG[name], judged[name].wrong, strict=True)

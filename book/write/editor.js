@@ -30,7 +30,7 @@ window.bookEditor = (parent, { text, from, to, label, hint, changed, check }) =>
       matchMedia("(width < 48rem)").matches ? EditorView.lineWrapping : [],
       EditorView.contentAttributes.of({ "aria-label": label, "aria-describedby": hint, spellcheck: "false" }),
       keymap.of([
-        { key: "Mod-Enter", run: () => (check(), true) },
+        ...["Mod-Enter", "Ctrl-Enter"].map((key) => ({ key, run: () => (check(), true) })), // on a Mac, too
         // From here on Tab leads out, until the editor is entered again.
         { key: "Escape", run: (view) => (view.setTabFocusMode(true), false) },
         ...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap, indentWithTab,

@@ -83,7 +83,8 @@ const writeHere = (() => {
       return made_;
     };
     const doCheck = () => run(name), checks = press("check", doCheck, "button first"), runs = press("run", () => run(""));
-    const stops = press("stop", () => stop("stopped")), again = press("again", () => { field.text = beginning; keep(); field.focus(); });
+    // What comes and goes is the last one: nothing else moves under a hand.
+    const again = press("again", beginAgain), stops = press("stop", () => stop("stopped"));
     const leave = made(bar, "small", "write-leave", say.leave);
     leave.id = `leave-${name}`;
     const said = made(box, "div", "write-said"), printed = made(box, "pre", "write-printed");
@@ -91,6 +92,7 @@ const writeHere = (() => {
     printed.setAttribute("aria-label", say.printed);
     printed.tabIndex = 0;
     printed.hidden = stops.hidden = true;
+    const busy = (is) => { stops.hidden = !is; again.disabled = is; };
 
     const kept = read("exercise", name).text ?? beginning;
     const blank = kept.indexOf("    ...\n") + 4;
@@ -125,20 +127,20 @@ const writeHere = (() => {
         said.replaceChildren(...marked(text));
       },
       // Of Python in general: over nothing that was said to an answer.
-      note(text) { if ((box.dataset.state ?? "noted") === "noted") panel.tell(text, "noted"); },
+      note(text) { if ((box.dataset.state ?? "noted") === "noted") panel.tell(filled(text, { name, function: called }), "noted"); },
       begin() {
         printed.textContent = "";
         printed.hidden = true;
         box.dataset.state = "running";
         said.replaceChildren(say.running);
-        stops.hidden = false;
+        busy(true);
       },
       print(text) {
         printed.hidden = false;
         printed.append(visible(text));
       },
       finish({ kind, message, told, left, ...fields }) {
-        stops.hidden = true;
+        busy(false);
         box.dataset.state = kind;
         const sentence = filled(say[kind] ?? say.broken, { function: called, seconds: LIMIT, ...fields });
         said.replaceChildren(...marked(message ?? sentence));
@@ -153,6 +155,20 @@ const writeHere = (() => {
         if (kind === "accepted") keep(true);
       },
     };
+    // What was said was of the text that is gone; on a phone nothing else brings that back.
+    function beginAgain() {
+      const before = field.text;
+      const put = (text) => { field.text = text; keep(); field.focus(); };
+      put(beginning);
+      printed.hidden = true;
+      panel.tell(say.cleared, "cleared");
+      if (before === beginning) return;
+      said.append(" ");
+      made(said, "button", "button", say.back).addEventListener("click", () => {
+        put(before);
+        panel.tell("", "noted");
+      });
+    }
     const elsewhere = { absent: 1, network: 1, from_disk: 1 };
     function run(of) {
       if (running === panel) return;
@@ -163,7 +179,7 @@ const writeHere = (() => {
       const earlier = above.slice(0, above.indexOf(name)).map((each) => read("exercise", each)).filter((each) => each.solved && !each.loaded);
       panel.job = { text: field.text, earlier: earlier.map((each) => each.text), name: of, function: called };
       asked = panel;
-      stops.hidden = false;
+      busy(true);
       panel.tell(say.waits, "waiting");
       start();
       if (ready) next();

@@ -173,6 +173,33 @@ def test_brackets_close_and_lines_are_indented(page, address):
     assert kept(page)["text"] == "def f(x):\n    return [1]"
 
 
+def test_a_slash_is_typed_and_leads_to_no_search(page, address):
+    page.goto(f"{address}/{PAGE}")
+    rich(page)
+    page.keyboard.press("Control+a")
+    page.keyboard.type("x = 1 / 2\ny = 3\n")
+    assert page.evaluate("document.activeElement.matches('.cm-content')")
+    assert kept(page)["text"] == "x = 1 / 2\ny = 3\n"
+
+
+def test_the_rest_of_a_wrapped_line_stands_further_in(page, address):
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto(f"{address}/{PAGE}")
+    rich(page)
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text("    " + 20 * "many " + "\n    one")
+    first, *rest = page.locator(".cm-line").first.evaluate(
+        """(line) => {
+          const range = document.createRange();
+          range.selectNodeContents(line);
+          return [...range.getClientRects()].map(({x}) => x);
+        }"""
+    )
+    assert rest
+    letter = page.locator(".cm-content").evaluate("(e) => parseFloat(getComputedStyle(e).fontSize)")
+    assert all(x > first + 2 * letter for x in rest)
+
+
 def test_without_the_editors_script_a_plain_field_does_the_same(page, address):
     page.route("**/write-editor.js*", lambda route: route.abort())
     page.goto(f"{address}/{PAGE}")
@@ -256,6 +283,52 @@ STUB = """window.Worker = class extends EventTarget {
   }
   terminate() {}
 }"""
+
+
+def test_it_is_said_that_check_does_what_the_exercise_asks_for(page, address):
+    page.add_init_script(STUB)
+    page.goto(f"{address}/{PAGE}")
+    box = rich(page)
+    asked = page.locator(f"#ex-{FIRST} code").last.inner_text()
+    function = json.loads(page.locator(f"[data-exercise={FIRST}]").text_content())["function"]
+    assert asked == f'check("{FIRST}", {function})'
+    ready = say("write_ready", name=FIRST, function=function).replace("`", "")
+    assert said(page, box, asked).inner_text() == ready
+
+
+def test_while_it_runs_no_button_stands_where_another_stood(page, address):
+    page.add_init_script(STUB)
+    page.goto(f"{address}/{PAGE}")
+    box = rich(page)
+    names = [say(f"write_{key}") for key in ("check", "run", "again")]
+    buttons = [box.get_by_role("button", name=name, exact=True) for name in names]
+    before = [button.bounding_box() for button in buttons]
+    buttons[0].click()
+    stop = box.get_by_role("button", name=say("write_stop"), exact=True)
+    stop.wait_for()
+    assert [button.bounding_box() for button in buttons] == before
+    assert buttons[2].is_disabled()
+    stop.click()
+    assert buttons[2].is_enabled()
+
+
+def test_what_is_begun_again_can_be_brought_back(page, address):
+    page.add_init_script(STUB)
+    page.goto(f"{address}/{PAGE}")
+    box = rich(page)
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text(ANSWER)
+    box.get_by_role("button", name=say("write_check"), exact=True).click()
+    box.get_by_role("button", name=say("write_stop"), exact=True).click()
+    said(page, box, say("write_stopped"))
+    box.get_by_role("button", name=say("write_again"), exact=True).click()
+    told = said(page, box, say("write_cleared"))
+    assert say("write_stopped") not in told.inner_text()
+    assert kept(page) == {}
+    told.get_by_role("button", name=say("write_back")).click()
+    assert kept(page) == begun(ANSWER)
+    assert page.evaluate("document.activeElement.matches('.cm-content')")
+    assert told.get_by_role("button").count() == 0
 
 
 def test_what_was_solved_above_is_run_before_unless_a_file_brought_it(page, address):

@@ -58,7 +58,7 @@ if (!document.getElementById("search-results") && areAsked()) bring("documentati
 // "/" or Ctrl+K goes to the search field.
 const field = document.querySelector("main input[type=search], header input[type=search]");
 addEventListener("keydown", (event) => {
-  const typing = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
+  const typing = event.target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
   const slash = event.key === "/" && !typing;
   if (slash || ((event.ctrlKey || event.metaKey) && event.key === "k")) {
     event.preventDefault();

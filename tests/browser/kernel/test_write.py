@@ -210,6 +210,22 @@ def test_what_is_printed_or_said_is_shown_as_text(page):
     assert page.locator(".write :is(script, img)").count() == 0
 
 
+def test_python_is_loaded_beside_the_page_which_has_nothing_to_do_with_it(page):
+    assert play(page, RIGHT)["state"] == "accepted"
+    # A worker keeps a list of its own.
+    entries = """() => new Promise((done) => new PerformanceObserver((list) =>
+      done(list.getEntries().map(({name}) => name))).observe({type: "resource", buffered: true}))"""
+    on_the_page = page.evaluate(entries)
+    names = {url.partition("?")[0].rsplit("/", 1)[1] for url in on_the_page}
+    assert {"write.js", "write-editor.js"} <= names
+    assert not [name for name in names if name.endswith((".wasm", ".whl", ".zip", ".json"))]
+    assert "pyodide.js" not in names
+    assert page.evaluate("typeof loadPyodide") == "undefined"
+    (worker,) = page.workers
+    beside = {url.partition("?")[0].rsplit(".", 1)[1] for url in worker.evaluate(entries)}
+    assert {"json", "whl"} <= beside
+
+
 def test_an_endless_loop_is_stopped_by_hand_and_by_itself(page):
     play(page, LOOP, "run", "[data-state=running]")
     wait_for(page, f"({SEEN})().printed === 'begun\\n'", "what is printed before is there")

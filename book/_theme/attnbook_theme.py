@@ -62,9 +62,22 @@ def link_what_it_needs(app, pagename, templatename, context, doctree):
         scripts("documentation_options.js", "doctools.js", "sphinx_highlight.js")
     if doctree and any(doctree.findall(nodes.literal_block)):
         context["styles"].append(CODE)
-    if doctree and any(any(doctree.findall(each)) for each in FORMULAS):
+    formula = next(doctree.findall(is_formula), None) if doctree else None
+    if formula:
         app.add_css_file(app.config.katex_css_path, priority=BASE)
+    # Columns are as wide as letters: fonts of a table come with those of the text.
+    context["formulas_first"] = is_in_table(formula)
     scripts("attnbook.js")
+
+
+def is_formula(node):
+    return isinstance(node, FORMULAS)
+
+
+def is_in_table(node):
+    while node and not isinstance(node, nodes.table):
+        node = node.parent
+    return bool(node)
 
 
 def setup(app):

@@ -7,9 +7,14 @@ if (document.documentElement.className === "long" && !location.hash
     && performance.getEntriesByType("navigation")[0]?.type === "navigate")
   document.documentElement.classList.add("in-parts");
 // Early fonts keep the text from moving; a browser refuses such a request to a file.
-if (location.protocol !== "file:") for (const name of ["serif", "sans", "serif-italic"]) {
-  const early = document.createElement("link");
-  Object.assign(early, {rel: "preload", as: "font", type: "font/woff2", crossOrigin: "",
-    href: document.documentElement.dataset.content_root + "_static/fonts/core/" + name + ".woff2"});
-  document.head.append(early);
+if (location.protocol !== "file:") {
+  const fonts = ["fonts/core/serif", "fonts/core/sans", "fonts/core/serif-italic"];
+  if (document.documentElement.dataset.formulas === "first")
+    fonts.push("katex/fonts/core/KaTeX_Main-Regular", "katex/fonts/core/KaTeX_Math-Italic");
+  for (const font of fonts) {
+    const early = document.createElement("link");
+    Object.assign(early, {rel: "preload", as: "font", type: "font/woff2", crossOrigin: "",
+      href: document.documentElement.dataset.content_root + "_static/" + font + ".woff2"});
+    document.head.append(early);
+  }
 }

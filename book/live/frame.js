@@ -7,8 +7,12 @@ const drawn = (tag, about = {}, ...inside) => {
   made.append(...inside);
   return made;
 };
-// What stays is not laid out anew.
-const put = (element, text) => { if (element.textContent !== text) element.textContent = text; };
+// What stays is not laid out anew; and a node that is new has the browser ask all :has() around it.
+const put = (element, text) => {
+  if (element.textContent === text) return;
+  if (text && element.firstChild) element.firstChild.data = text;
+  else element.textContent = text;
+};
 const filled = (text, fields) => text.replace(/\{(\w*)\}/g, (_, name) => fields[name]);
 
 // The state of a figure is what its inputs hold: live() reads them all when the figure comes near
@@ -34,8 +38,9 @@ function live(name, start) {
       for (const input of inputs) {
         const output = input.closest("label")?.querySelector("output");
         if (!output) continue;
-        output.textContent = filled(output.dataset.shown, { "": value(input).toFixed(output.dataset.digits) });
-        input.setAttribute("aria-valuetext", output.textContent);
+        const text = filled(output.dataset.shown, { "": value(input).toFixed(output.dataset.digits) });
+        put(output, text);
+        input.setAttribute("aria-valuetext", text);
       }
       clearTimeout(resting);
       // What is not ready yet tells nothing, and calls set() when it is.

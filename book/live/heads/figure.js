@@ -8,8 +8,13 @@ withData("heads", (sentences) => live("heads", ({ stage, words, set }) => {
   };
   const row = (text, n, from, query) =>
     Array.from({ length: n }, (_, key) => percent(text, (from * n + query) * n + key));
+  const largest = (text, n, from, query) => {
+    let most = 0;
+    for (let at = (from * n + query) * n, end = at + n; at < end; at++) most = Math.max(most, percent(text, at));
+    return most;
+  };
   const picture = drawn("svg", { role: "img", "aria-label": words.label });
-  const line = made("div", "words"), grid = made("div", "grid");
+  const line = made("div", "words"), grid = made("div", "grid"), squares = made("div", "squares");
   grid.setAttribute("aria-hidden", "true");  // the sliders say the same
   line.setAttribute("aria-hidden", "true");
   const title = document.createElement("p");
@@ -19,9 +24,10 @@ withData("heads", (sentences) => live("heads", ({ stage, words, set }) => {
     cell.addEventListener("click", () => set({ layer: Math.floor(i / 12), head: i % 12 }));
     return cell;
   });
-  grid.append(title, ...cells);
+  squares.append(...cells);
+  grid.append(title, squares);
   stage.append(picture, line, grid);
-  let shown, spans = [], places;
+  let shown, spans = [], curves = [], places;
   // A sentence has as many words as it has; told at once, so that a word is set after it. One that
   // a reader chooses starts from its pronoun.
   const control = (name) => stage.closest("[data-live]").querySelector(`[name=${name}]`);
@@ -42,6 +48,8 @@ withData("heads", (sentences) => live("heads", ({ stage, words, set }) => {
       return span;
     });
     line.replaceChildren(...spans);
+    curves = spans.map(() => drawn("path", { class: "arc" }));
+    picture.replaceChildren(...curves);
     places = undefined;
   }
 
@@ -54,11 +62,12 @@ withData("heads", (sentences) => live("heads", ({ stage, words, set }) => {
       return [box.x + box.width / 2 - frame.x, box.y - frame.y];
     });
     const [x, y] = places[word];
-    picture.replaceChildren(...shares.flatMap((share, key) => {
-      if (key === word || share < 2) return [];
+    curves.forEach((curve, key) => {
+      if (key === word || shares[key] < 2) return curve.removeAttribute("d");
       const [to, down] = places[key], rise = Math.min(y, down) - 6 - Math.min(34, Math.abs(to - x) / 5);
-      return [drawn("path", { class: "arc", "stroke-width": share / 9, d: `M${x} ${y}C${x} ${rise} ${to} ${rise} ${to} ${down}` })];
-    }));
+      curve.setAttribute("stroke-width", shares[key] / 9);
+      curve.setAttribute("d", `M${x} ${y}C${x} ${rise} ${to} ${rise} ${to} ${down}`);
+    });
   }
 
   function fetchWeights(number) {
@@ -90,18 +99,20 @@ withData("heads", (sentences) => live("heads", ({ stage, words, set }) => {
     const shares = byNorm ? row(known, n, 0, word) : row(weights, n, layer * 12 + head, word);
     spans.forEach((span, key) => {
       span.classList.toggle("asks", key === word);
+      if (span.dataset.share === String(shares[key])) return; // what stays is not styled anew
       span.dataset.share = shares[key];
       span.dataset.percent = shares[key] > 4 ? `${shares[key]} %` : "";
       span.style.background = `color-mix(in srgb, var(--k) ${shares[key] / 2}%, transparent)`;
     });
-    cells.forEach((cell, i) => {
-      const most = Math.max(...row(weights, n, i, word));
-      if (cell.dataset.most !== String(most)) {
-        cell.dataset.most = most;
-        cell.style.setProperty("--most", 4 + 0.96 * most);
-      }
+    const shades = cells.map((cell, i) => {
+      const most = largest(weights, n, i, word);
+      cell.dataset.most = most;
       cell.classList.toggle("chosen", i === layer * 12 + head);
+      return `color-mix(in srgb, var(--k) ${4 + 0.96 * most}%, var(--surface)) 0 ${100 * (i % 12 + 1) / 12}%`;
     });
+    // One picture behind them, a layer in each line: to style 72 squares takes longer than all else.
+    squares.style.backgroundImage = [0, 1, 2, 3, 4, 5]
+      .map((at) => `linear-gradient(to right, ${shades.slice(12 * at, 12 * at + 12)})`).join();
     latest = [shares, word];
     arcs(...latest);
 

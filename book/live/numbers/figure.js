@@ -95,11 +95,11 @@ live("numbers", ({ stage, words, set }) => {
       if (cell.getAttribute("class") !== name) cell.setAttribute("class", name);
       if (cell.dataset.number === String(n)) return;
       cell.dataset.number = n;
-      cell.lastChild.textContent = n;
+      put(cell.lastChild, String(n));
     }));
     for (const lamp of lamps) {
       const good = passes[lamp.dataset.test];
-      lamp.textContent = `${good ? "✓" : "✗"} ${words[lamp.dataset.test]}`;
+      put(lamp, `${good ? "✓" : "✗"} ${words[lamp.dataset.test]}`);
       lamp.setAttribute("class", `lamp ${good ? "passes" : "caught"}`);
     }
     const red = Object.keys(passes).filter((name) => !passes[name]).map((name) => words[name]);

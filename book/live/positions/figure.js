@@ -51,7 +51,7 @@ live("positions", ({ stage, words, set }) => {
       hand.setAttribute("x2", +hand.getAttribute("x1") + 28 * sine);
       hand.setAttribute("y2", hand.getAttribute("y1") - 28 * cosine);
     }));
-    legend.forEach((text, i) => { text.textContent = filled(words.position, { n: position + i * offset }); });
+    legend.forEach((text, i) => { put(text, filled(words.position, { n: position + i * offset })); });
     const alike = product(here, there);
     dot.setAttribute("cx", across(offset));
     dot.setAttribute("cy", up(alike / count));

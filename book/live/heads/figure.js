@@ -42,7 +42,7 @@ withData("heads", (sentences) => live("heads", ({ stage, words, set }) => {
     shown = number;
     spans = sentences[number].tokens.map((token, i) => {
       const span = made("span", "word");
-      span.textContent = token;
+      span.append(token, made("small", ""));
       span.addEventListener("click", () => set({ word: i }));
       span.addEventListener("pointerenter", (event) => event.pointerType === "mouse" && set({ word: i }));
       return span;
@@ -101,7 +101,7 @@ withData("heads", (sentences) => live("heads", ({ stage, words, set }) => {
       span.classList.toggle("asks", key === word);
       if (span.dataset.share === String(shares[key])) return; // what stays is not styled anew
       span.dataset.share = shares[key];
-      span.dataset.percent = shares[key] > 4 ? `${shares[key]} %` : "";
+      put(span.lastChild, shares[key] > 4 ? `${shares[key]} %` : "");
       span.style.background = `color-mix(in srgb, var(--k) ${shares[key] / 2}%, transparent)`;
     });
     const shades = cells.map((cell, i) => {

@@ -31,7 +31,7 @@ def test_its_numbers_are_attnbooks(open_figure):
             }
         )
     read = """{shares: [...e.querySelectorAll(".word")].map((word) => +word.dataset.share),
-      words: [...e.querySelectorAll(".word")].map((word) => word.textContent),
+      words: [...e.querySelectorAll(".word")].map((word) => word.firstChild.data),
       arcs: [...e.querySelectorAll(".arc[d]")].map((arc) => +arc.getAttribute("stroke-width")),
       grid: [...e.querySelectorAll(".grid i")].map((cell) => +cell.dataset.most)}"""
     for setting, shown in zip(settings, tried(page, "heads", settings, read), strict=True):

@@ -135,8 +135,12 @@ DRAG = """async (e) => {
 }"""
 
 
+ISOLATION = """() => [...document.querySelectorAll("article section")]
+  .map((each) => getComputedStyle(each).isolation)"""
+
+
 # At most, a step: what figures take that need less than 4 ms of a thread here, and some room.
-MOST = {"blocks of script": 6_000, "elements styled": 140, "layouts": 2.5, "boxes laid out": 80}
+MOST = {"blocks of script": 6_000, "elements styled": 70, "layouts": 2.5, "boxes laid out": 80}
 
 
 @every_figure
@@ -161,6 +165,15 @@ def test_a_step_of_a_drag_is_little_work(open_figure, chromium, name):
     a_step = {what: count / steps for what, count in work.items()}
     assert all(a_step.values()), "something is not counted"
     assert not {what: count for what, count in a_step.items() if count > MOST[what]}
+
+
+@every_figure
+def test_a_step_of_a_drag_paints_its_section_alone(open_figure, name):
+    """What a browser drew of a stacking context that has not changed it keeps; else it asks all."""
+    page, _ = open_figure(name)
+    kept = page.evaluate(ISOLATION)
+    assert kept
+    assert set(kept) == {"isolate"}
 
 
 def told(events, name):

@@ -1,6 +1,7 @@
 """Where each head of a trained model looks."""
 
 import numpy as np
+import pytest
 
 from attnbook.pretrained import minilm
 from tests.browser.live.figures import said, tried
@@ -62,3 +63,19 @@ def test_the_slider_of_words_ends_with_the_sentence_and_says_the_word(open_figur
         assert said(figure)
         assert slider.get_attribute("aria-valuetext") == minilm.tokens(sentence)[-1]
         assert int(slider.input_value()) == len(minilm.tokens(sentence)) - 1
+
+
+def test_squares_stand_beside_the_words_or_below_them(open_figure):
+    for width in (1280, 390):
+        _, figure = open_figure("heads", width=width)
+        said(figure)
+        words, squares = (figure.locator(part).bounding_box() for part in (".words", ".grid"))
+        assert (
+            max(
+                squares["x"] - words["x"] - words["width"],
+                squares["y"] - words["y"] - words["height"],
+            )
+            >= 0
+        )
+        each = figure.locator(".grid i").first.bounding_box()["width"]
+        assert 12 * each == pytest.approx(squares["width"], abs=1)

@@ -26,6 +26,11 @@ FOUND = """async () => (await axe.run(document.querySelector(".write"),
 ANSWER = "def f():\n    return 1\n"
 
 
+@pytest.fixture(scope="module", autouse=True)
+def where_python_is():
+    assert (SITE / "lite").is_dir(), "run make lite first: it says where the page has Python from"
+
+
 @pytest.fixture
 def page(chromium, address):
     """Return a page of a browser that keeps nothing from before, and what it asks for."""

@@ -44,7 +44,7 @@ def take(
     KeyError: "the state_dict lacks 'out.weights'; it has 'out.weight'"
     """
     if key not in state:
-        near = difflib.get_close_matches(key, state, 3, 0) or [*state][:3]
+        near = difflib.get_close_matches(key, state, 3, 0)  # the three nearest, however far
         has = ", ".join(map(repr, near)) or "no keys"
         raise KeyError(f"the state_dict lacks {key!r}; it has {has}")
     try:

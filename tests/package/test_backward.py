@@ -349,7 +349,10 @@ WRONG = {
         lambda: embedding_backward(D, [1, 2], 5),
         r"d_output must have shape \(2, 3\), got \(7, 3\)",
     ),
-    "embedding, no axis": (lambda: embedding_backward(1.0, 1, 5), "d_output must have at least 1"),
+    "embedding, no axis": (
+        lambda: embedding_backward(1.0, 1, 5),
+        r"d_output must have at least 1 axis \(\.\.\., d_model\), got",
+    ),
     "embedding, tokens": (
         lambda: embedding_backward(D, [0, 1, 2, 3, 4, 5, 0], 5),
         "tokens must be from 0 to 4, got 0 to 5",
@@ -402,7 +405,10 @@ WRONG = {
         lambda: softmax_backward(X[:1], X),
         r"d_weights must have shape \(7, 5\), got \(1, 5\)",
     ),
-    "softmax, no axis": (lambda: softmax_backward(1.0, 1.0), "weights must have at least 1 axis"),
+    "softmax, no axis": (
+        lambda: softmax_backward(1.0, 1.0),
+        r"weights must have at least 1 axis \(\.\.\., n\), got",
+    ),
     "cross_entropy, targets": (
         lambda: cross_entropy(X, [1, 2]),
         r"targets must have shape \(7,\), got \(2,\)",
@@ -436,7 +442,7 @@ def test_what_does_not_fit_is_named(call, message):
 def test_what_is_of_another_kind_is_named():
     with pytest.raises(TypeError, match=r"^targets must be integers, got dtype float64"):
         cross_entropy(X, TARGETS / 1)
-    with pytest.raises(TypeError, match=r"^mask must be boolean, True where a target counts, got"):
+    with pytest.raises(TypeError, match=r"^mask must be boolean, True .*, got dtype float64$"):
         cross_entropy(X, TARGETS, np.ones(7))
     with pytest.raises(TypeError, match=r"^tokens must be integers, got dtype float64"):
         embedding_backward(D, TARGETS / 1, 5)

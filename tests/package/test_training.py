@@ -14,6 +14,7 @@ from attnbook import (
     Placed,
     Rotary,
     Sinusoidal,
+    apply_rotary,
 )
 from attnbook.gradients import check_gradient
 from attnbook.training import loss_and_gradient
@@ -191,8 +192,24 @@ class Stretched:
 
 def test_positions_that_do_not_turn_back_are_named():
     model = random_decoder(positions=Stretched(np.array(0.1)))
-    with pytest.raises(ValueError, match=r"^positions must turn back at -positions .*Stretched\("):
+    message = r"^positions must turn back at -positions .*, to be trained; Stretched\(.*\) do not$"
+    with pytest.raises(ValueError, match=message):
         loss_and_gradient(model, TOKENS)
+
+
+@dataclasses.dataclass(frozen=True)
+class SingleRotary:
+    """Turn as Rotary does, in single precision."""
+
+    def place(self, positions, key_positions, sizes):
+        return Placed(turn=lambda heads: apply_rotary(heads.astype(np.float32), positions))
+
+
+def test_a_rotation_of_one_s_own_may_be_rounded():
+    # Of so many products some are near 0, where no relative error is small.
+    model = random_decoder(positions=SingleRotary())
+    loss, _ = loss_and_gradient(model, np.arange(201) % VOCAB)
+    assert loss == pytest.approx(loss_of(random_decoder(), np.arange(201) % VOCAB), rel=1e-4)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -346,6 +346,11 @@ def run_of(steps, **options):
     return run
 
 
+def test_a_run_is_shown_by_its_settings():
+    shown = "Training(seed=0, steps=5, warmup=2, peak=0.006, batch_size=5)"
+    assert repr(begun(5)) == shown
+
+
 def test_a_stopped_run_ends_as_if_it_had_not_been():
     whole = run_of(5)
     calls = []

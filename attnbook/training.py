@@ -105,8 +105,9 @@ def _turn_back(decoder: Decoder, length: int) -> Callable[[Array], Array]:
     scheme, sizes = decoder.positions, decoder._sizes
     turn = _placed(scheme, positions, positions, sizes).turn
     turn_back = _placed(scheme, -positions, -positions, sizes).turn
-    if turn is None or turn_back is None:
-        return lambda d_heads: d_heads
+    if turn is None and turn_back is None:
+        return _as_they_are
+    turn, turn_back = turn or _as_they_are, turn_back or _as_they_are
     if not isinstance(scheme, Rotary):  # one of the reader's own
         shape = 2, sizes.num_heads, length, sizes.head_dim
         one, other = np.random.default_rng(0).standard_normal(shape)
@@ -117,6 +118,10 @@ def _turn_back(decoder: Decoder, length: int) -> Callable[[Array], Array]:
                 f"rotation does, to be trained; {scheme!r} do not"
             )
     return turn_back
+
+
+def _as_they_are(heads: Array) -> Array:
+    return heads
 
 
 def _layer_backward(

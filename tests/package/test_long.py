@@ -243,6 +243,7 @@ def test_a_maximum_is_sought_only_where_scores_may_be_large(monkeypatch):
     monkeypatch.setattr(long, "_larger", lambda *args: sought.append(1) or larger(*args))
     arrays = normal(3, LEN_K, 64)
     blockwise_attention(*arrays)
+    blockwise_attention(1e3 * arrays[0], 1e-3 * arrays[1], arrays[2])
     assert sought == []
     blockwise_attention(10 * arrays[0], *arrays[1:])
     assert sought == [1]

@@ -1,6 +1,7 @@
 """What a loss wants of every parameter of a decoder."""
 
 import dataclasses
+import re
 
 import numpy as np
 import pytest
@@ -190,9 +191,19 @@ class Stretched:
         return Placed(turn=lambda heads: heads * (1 + self.by * positions[:, None]))
 
 
-def test_positions_that_do_not_turn_back_are_named():
-    model = random_decoder(positions=Stretched(np.array(0.1)))
-    message = r"^positions must turn back at -positions .*, to be trained; Stretched\(.*\) do not$"
+@dataclasses.dataclass(frozen=True)
+class OneWay:
+    """Do nothing at -positions."""
+
+    def place(self, positions, key_positions, sizes):
+        return Placed(turn=(lambda heads: 2 * heads) if positions.max(initial=0) > 0 else None)
+
+
+@pytest.mark.parametrize("scheme", [Stretched(np.array(0.1)), OneWay()], ids=["longer", "one way"])
+def test_positions_that_do_not_turn_back_are_named(scheme):
+    model = random_decoder(positions=scheme)
+    shown = re.escape(repr(scheme))
+    message = f"^positions must turn back at -positions .*, to be trained; {shown} do not$"
     with pytest.raises(ValueError, match=message):
         loss_and_gradient(model, TOKENS)
 

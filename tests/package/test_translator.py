@@ -209,6 +209,7 @@ def test_translate_reads_and_writes_text():
 def test_after_start():
     expected = [[START, 1, 2], [START, 4, 5]]
     np.testing.assert_array_equal(after_start([[1, 2, 3], [4, 5, 6]]), expected)
+    np.testing.assert_array_equal(after_start([1, 2, 3]), expected[0])
 
 
 def test_any_leading_axes_to_look_but_two_to_learn():

@@ -308,6 +308,7 @@ AT_ONCE = "without is below 3 in 3 of 4 cases, seen 0 to 4; control is above 3 i
     ("given", "told"),
     [
         ({"with_cause": [5, 6, 2, 8]}, "with_cause is above 3 in 3 of 4 cases, seen 2 to 8"),
+        ({"with_cause": [5, 3, 3]}, "with_cause is above 3 in 1 of 3 cases, seen 3 to 5"),
         ({"without": [1, 2, 0, 3]}, "without is below 3 in 3 of 4 cases, seen 0 to 3"),
         ({"control": [6, 5, 3, 7.25]}, "control is above 3 in 3 of 4 cases, seen 3 to 7.25"),
         ({"without": WITH}, "without is below 3 in 0 of 4 cases, seen 5 to 8"),

@@ -195,10 +195,13 @@ def is_alone(node):
 def is_seen_at_once(node):
     """Tell whether a picture is on the first screen: it says so, or opens a chapter.
 
-    It is asked for while the page is read, and not only when that has been laid out.
+    It is asked for while the page is read, and not only when that has been laid out. Where a
+    script draws, the picture is not seen at all.
     """
     if node.get("loading") == "link":
         return True
+    if node.parent.tagname == "live_stage":
+        return False
     boxes = node.document.findall(nodes.admonition)
     in_chapter = any("objectives" in box["classes"] for box in boxes)
     return in_chapter and node is next(iter(node.document.findall(nodes.image)))

@@ -243,13 +243,7 @@ def window_loss(window: int | None = None, kept: Sequence[int] = ()) -> NDArray[
     4.1
     3.45
     """
-    records = {
-        (row["window"], tuple(row["kept"])): row["nats"] for row in facts("smollm2")["windows"]
-    }
-    wanted = window, tuple(kept)
-    if wanted not in records:
-        raise ValueError(f"window and kept must be one of {[*records]}, got {wanted}")
-    return np.array(records[wanted])
+    return _loss("windows", window=window, kept=[*kept])
 
 
 def rounded_loss(
@@ -281,14 +275,7 @@ def rounded_loss(
     4.55
     3.32
     """
-    records = {
-        (row["bits"], row["keys"], row["values"], tuple(row["exact"])): row["nats"]
-        for row in facts("smollm2")["rounded"]
-    }
-    wanted = bits, keys, values, tuple(exact)
-    if wanted not in records:
-        raise ValueError(f"bits, keys, values and exact must be one of {[*records]}, got {wanted}")
-    return np.array(records[wanted])
+    return _loss("rounded", bits=bits, keys=keys, values=values, exact=[*exact])
 
 
 def sink_weights() -> dict[str, tuple[float, float]]:
@@ -456,6 +443,17 @@ def _recorded(layer: int) -> int:
     if not is_one_of(layer, 16, 18):
         raise ValueError(f"layer ({layer}) must be 16 or 18: the others are not shipped")
     return layer
+
+
+def _loss(table: str, **wanted: object) -> NDArray[np.float64]:
+    rows = facts("smollm2")[table]
+    found = [row["nats"] for row in rows if row | wanted == row]
+    if not found:
+        *names, last = wanted
+        known = [tuple(row[name] for name in wanted) for row in rows]
+        given = tuple(wanted.values())
+        raise ValueError(f"{', '.join(names)} and {last} must be one of {known}, got {given}")
+    return np.array(found[0])
 
 
 def _installed() -> Path:

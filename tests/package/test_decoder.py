@@ -833,7 +833,11 @@ def test_a_generation_that_cannot_be_is_named(changed, error, message):
         ({"position_ids": np.nan}, ValueError, "position_ids must be finite, got nan"),
         ({"mask": np.ones((LEN, LEN))}, TypeError, "mask must be boolean"),
         ({"mask": np.ones((LEN, 3), bool)}, ValueError, r"mask of shape \(7, 3\) must broadcast"),
-        ({"mask": np.ones((2, LEN, LEN), bool)}, ValueError, r"mask must not .*\) for \(7, 7\)"),
+        (
+            {"mask": np.ones((2, LEN, LEN), bool)},
+            ValueError,
+            r"mask must not .* \(2, 7, 7\) for \(7, 7\)$",
+        ),
     ],
 )
 @pytest.mark.parametrize("method", ["logits", "trace"])

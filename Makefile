@@ -63,10 +63,10 @@ epub: book .venv-paper/ready ## make the book as EPUB, in _build/paper and on th
 
 # Side by side goes what would leave a core idle: installing, and the build beside the notebooks.
 test: ## run every test, then build the site and test that, too
-	@$(MAKE) --no-print-directory -j 3 .venv/ready .venv-lab/ready .venv-paper/ready $(if $(CHROMIUM),.venv/browser .venv-lite/wheels)
+	@$(MAKE) --no-print-directory -j 3 .venv/ready .venv-lab/ready $(if $(CHROMIUM),.venv/browser .venv-lite/wheels)
 	@$(MAKE) --no-print-directory -j 2 lint test-package
 	@rm -rf _build/.doctrees $(SITE)
-	@$(MAKE) --no-print-directory -j 2 test-notebooks test-paper
+	@$(MAKE) --no-print-directory -j 2 test-notebooks book
 	@$(MAKE) --no-print-directory test-site test-browser
 	@echo "all stages passed"
 
@@ -90,7 +90,7 @@ test-site: ## test the files of the built site
 # What lays out the pages needs Pango, which is no Python package; epubcheck needs Java.
 # What is tested are the book for A4 and one chapter: the others are written in the same way.
 test-paper: export ALONE = 1
-test-paper: book .venv-paper/ready ## make the book for A4 and as EPUB, and test both
+test-paper: book .venv-paper/ready $(if $(CHROMIUM),.venv/browser) ## make the book for A4 and as EPUB, and test both
 	@if .venv-paper/bin/python -c "import weasyprint" 2> /dev/null; then \
 	  $(MAKE) --no-print-directory paper-tests; \
 	else echo "test-paper SKIPPED: no Pango found. To do: install libpangoft2-1.0-0 libharfbuzz-subset0"; test -z "$$CI"; fi
@@ -100,6 +100,8 @@ paper-tests: A4.pdf book.epub
 	@command -v epubcheck > /dev/null || { echo "epubcheck SKIPPED: not found. To do: install epubcheck"; test -z "$$CI"; }
 	$(call stage,paper,read the first failing test below; look at the file in _build/paper) \
 	  .venv-paper/bin/python -m pytest -q --confcutdir tests/paper tests/paper
+	$(if $(CHROMIUM),$(call stage,epub-seen,look at the page of the EPUB that is named below) $(BIN)/pytest -q tests/browser/paper,\
+	  @echo "the EPUB in Chromium SKIPPED: no Chromium found. To do: install one"; test -z "$$CI")
 
 test-oldest: .venv-oldest/ready ## test the package with the oldest NumPy and Matplotlib that it allows
 	.venv-oldest/bin/pytest -q -m "not pinned" attnbook tests/package
@@ -128,7 +130,7 @@ test-others: lite-played .venv/browser ## play figures and some exercises in Fir
 	$(call stage,others,see the figure or the exercise that is named below) $(BIN)/pytest -q -rs tests/browser/others
 
 test-browser: lite .venv-lab/ready .venv/browser ## test the site, JupyterLab and JupyterLite in Chromium
-	$(call stage,browser,$(read-test)) $(pytest) --durations 5 $(addprefix --ignore tests/browser/,decks kernel others) tests/browser
+	$(call stage,browser,$(read-test)) $(pytest) -n 3 --durations 5 $(addprefix --ignore tests/browser/,decks kernel others paper) tests/browser
 
 test-decks: slides .venv/browser
 	$(call stage,shown,look at the slide that is named below) $(BIN)/pytest -q -n $(JOBS) tests/browser/decks

@@ -11,7 +11,7 @@ from course.chapters import chapters
 from tests.browser.kernel.test_write import functions, jobs, site  # noqa: F401 (a fixture)
 from tests.browser.live.figures import SHOWN
 from tests.browser.others import drivers
-from tests.browser.test_epub import read_through, unpacked  # noqa: F401 (a fixture)
+from tests.browser.paper.test_epub import read_through, unpacked  # noqa: F401 (a fixture)
 from tests.browser.waiting import SETTLED
 
 BROWSERS = {

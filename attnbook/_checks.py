@@ -136,9 +136,12 @@ def check_mask_and_bias(
     return leading, mask, bias
 
 
-def check_shape(name: str, weight: NDArray[Any], expected: tuple[int, ...]) -> None:
-    if weight.shape != expected:
-        raise ValueError(f"{name} must have shape {expected}, got {weight.shape}")
+def check_shape(name: str, given: ArrayLike, expected: tuple[int, ...]) -> NDArray[Any]:
+    """Return the array, if it holds real numbers and has this shape."""
+    array = real_array(name, given)
+    if array.shape != expected:
+        raise ValueError(f"{name} must have shape {expected}, got {array.shape}")
+    return array
 
 
 def check_projection(name: str, weight: NDArray[Any], x_name: str, x: NDArray[Any]) -> None:

@@ -65,8 +65,7 @@ def rms_norm(x: ArrayLike, gain: ArrayLike, eps: float = 1e-5) -> NDArray[np.flo
     array([ 1., 14.])
     """
     (x,), dtype = _vectors(x)
-    gain = real_array("gain", gain)
-    check_shape("gain", gain, x.shape[-1:])
+    gain = check_shape("gain", gain, x.shape[-1:])
     return _rms_norm(x, gain, eps).astype(dtype, copy=False)
 
 
@@ -103,9 +102,8 @@ def layer_norm(
     array([-1., 15.])
     """
     (x,), dtype = _vectors(x)
-    gain, bias = real_array("gain", gain), real_array("bias", bias)
-    check_shape("gain", gain, x.shape[-1:])
-    check_shape("bias", bias, x.shape[-1:])
+    gain = check_shape("gain", gain, x.shape[-1:])
+    bias = check_shape("bias", bias, x.shape[-1:])
     deviation = x - x.mean(axis=-1, keepdims=True)
     normed: NDArray[np.floating] = _rms_norm(deviation, gain, eps) + bias
     return normed.astype(dtype, copy=False)
@@ -194,15 +192,14 @@ def _swiglu_parameters(
     d_model: int, w_gate: ArrayLike, w_up: ArrayLike, w_down: ArrayLike
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return the parameters as arrays, if they fit one another and d_model."""
-    w_gate, w_up = real_array("w_gate", w_gate), real_array("w_up", w_up)
-    w_down = real_array("w_down", w_down)
+    w_gate, w_down = real_array("w_gate", w_gate), real_array("w_down", w_down)
     if w_gate.ndim != 2 or w_down.ndim != 2:
         raise ValueError(
             f"w_gate and w_down must have 2 axes, got shapes {w_gate.shape} and {w_down.shape}"
         )
     hidden = w_gate.shape[1]
     check_shape("w_gate", w_gate, (d_model, hidden))
-    check_shape("w_up", w_up, (d_model, hidden))
+    w_up = check_shape("w_up", w_up, (d_model, hidden))
     check_shape("w_down", w_down, (hidden, w_down.shape[1]))
     return w_gate, w_up, w_down
 

@@ -182,14 +182,13 @@ def additive_attention(
     array([[0.5]])
     """
     (query, key, value), dtype = promote(query=query, key=key, value=value)
-    w_query, w_key = real_array("w_query", w_query), real_array("w_key", w_key)
     w_score = real_array("w_score", w_score)
     leading = check_sequences(query=query, key=key, value=value)
     check_same("key and value", "length len_k", key.shape[-2], value.shape[-2])
     if w_score.ndim != 1:
         raise ValueError(f"w_score must have shape (hidden,), got {w_score.shape}")
-    check_shape("w_query", w_query, (query.shape[-1], w_score.size))
-    check_shape("w_key", w_key, (key.shape[-1], w_score.size))
+    w_query = check_shape("w_query", w_query, (query.shape[-1], w_score.size))
+    w_key = check_shape("w_key", w_key, (key.shape[-1], w_score.size))
     mask = None if mask is None else check_mask(mask, (*leading, query.shape[-2], key.shape[-2]))
     hidden_query = (query @ w_query)[..., :, None, :]  # (..., len_q, 1, hidden)
     hidden_key = (key @ w_key)[..., None, :, :]  # (..., 1, len_k, hidden)

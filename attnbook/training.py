@@ -62,9 +62,7 @@ def loss_and_gradient(
     if not tokens.ndim or tokens.shape[-1] < 2:
         raise ValueError(f"tokens must be at least 2, (..., len), got shape {tokens.shape}")
     if mask is not None:
-        mask = np.asarray(mask)
-        check_shape("mask", mask, tokens.shape)
-        mask = mask[..., 1:]
+        mask = check_shape("mask", mask, tokens.shape)[..., 1:]
     given, targets = tokens[..., :-1], tokens[..., 1:]
     eps = decoder.norm_eps
     output = decoder.embedding.T if decoder.output is None else decoder.output

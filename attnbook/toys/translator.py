@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attnbook._checks import Array, Mask, check_shape, check_tokens, real_array
+from attnbook._checks import Array, Mask, check_shape, check_tokens
 from attnbook.decoder import _rms_norm
 from attnbook.gradients import (
     _cross_entropy,
@@ -285,9 +285,8 @@ class Translator:
         seen = _seen(source)
         memory, weights, *_ = self._read(source, seen)
         if another is not None:
-            another = real_array("memory", another)
-            check_shape("memory", another, memory.shape)
-        return seen, memory if another is None else another, weights
+            memory = check_shape("memory", another, memory.shape)
+        return seen, memory, weights
 
     def _read(self, source: NDArray[np.intp], seen: Mask) -> tuple[NDArray[Any], ...]:
         """Return memory, weights and the encoder's steps, (..., source_len, d_model) if unsaid."""

@@ -69,7 +69,7 @@ def rms_norm(x: ArrayLike, gain: ArrayLike, eps: float = 1e-5) -> NDArray[np.flo
     return _rms_norm(x, gain, eps).astype(dtype, copy=False)
 
 
-def _rms_norm(x: Array, gain: NDArray[Any], eps: float) -> Array:
+def _rms_norm(x: Array, gain: NDArray[Any], eps: float = 1e-5) -> Array:
     mean_square = np.vecdot(x, x)[..., None] / x.shape[-1]  # (..., 1)
     normed: Array = x / np.sqrt(mean_square + eps) * gain
     return normed

@@ -80,7 +80,7 @@ def attention_backward(
     mask = mask if bias is None else _seen(mask, bias)
     if mask is not None:
         weights = np.where(mask, weights, 0)  # of a query with a NaN, all weights are NaN
-    return _in(dtype, *_heads_backward(d_output, query, key, value, mask, output, weights, scale))
+    return _in(dtype, *_heads_backward(d_output, (query, key, value), mask, output, weights, scale))
 
 
 @_quiet
@@ -693,7 +693,7 @@ def _swiglu_backward(
 
 
 def _rms_norm_backward(
-    d_output: Array, x: Array, gain: NDArray[Any], eps: float
+    d_output: Array, x: Array, gain: NDArray[Any], eps: float = 1e-5
 ) -> tuple[Array, Array]:
     size = x.shape[-1]
     root = np.sqrt(np.vecdot(x, x)[..., None] / size + eps)  # (..., 1)
@@ -752,8 +752,8 @@ def _multi_head_backward(
         key, value = (_without_unseen(x, mask[..., 0, :, :].mT) for x in (key, value))
     heads = _mix(weights, values, mask)  # (..., num_heads, len_q, value_dim)
     d_heads, of_output = _combine_backward(d_output, layer, heads)
-    of_heads = _heads_backward(d_heads, queries, keys, values, mask, heads, weights)
-    return _project_backward(of_heads, layer, query, key, value, of_output)
+    of_heads = _heads_backward(d_heads, (queries, keys, values), mask, heads, weights)
+    return _project_backward(of_heads, layer, (query, key, value), of_output)
 
 
 def _combine_backward(
@@ -767,14 +767,12 @@ def _combine_backward(
 def _project_backward(
     of_heads: Sequence[Array],
     layer: MultiHeadAttention,
-    query: Array,
-    key: Array,
-    value: Array,
+    inputs: Sequence[Array],
     of_output: dict[str, Array],
 ) -> tuple[Array, Array, Array, MultiHeadAttention]:
     """Take the gradients of queries, keys and values back through the projections."""
     d_inputs, d_layer = [], dict[str, Any](of_output)
-    for letter, d_heads, x in zip("qkv", of_heads, (query, key, value), strict=True):
+    for letter, d_heads, x in zip("qkv", of_heads, inputs, strict=True):
         d_x, d_w, d_b = _linear_backward(_merge(d_heads), x, getattr(layer, f"w_{letter}"))
         d_inputs.append(d_x)
         d_layer |= {f"w_{letter}": d_w, f"b_{letter}": d_b}
@@ -793,9 +791,7 @@ def _without_unseen(x: Array, mask: Mask) -> Array:
 @_quiet
 def _heads_backward(
     d_heads: Array,
-    queries: Array,
-    keys: Array,
-    values: Array,
+    inputs: tuple[Array, Array, Array],
     mask: Mask | None,
     heads: Array,
     weights: NDArray[Any],
@@ -803,12 +799,11 @@ def _heads_backward(
 ) -> tuple[Array, Array, Array]:
     """Take a gradient back through attention in each head, between projections and combining.
 
-    All are (..., heads, len, dim); keys and values may have fewer heads. The mask is for what is
-    not finite: the weights have it.
+    The inputs are queries, keys and values. All are (..., heads, len, dim); keys and values may
+    have fewer heads. The mask is for what is not finite: the weights have it.
     """
     mean = np.vecdot(d_heads, heads)[..., None]  # (..., num_heads, len_q, 1)
-    scale = 1 / math.sqrt(queries.shape[-1]) if scale is None else scale
-    inputs = queries, keys, values
+    scale = 1 / math.sqrt(inputs[0].shape[-1]) if scale is None else scale
     gradients = _through_attention(d_heads, *inputs, weights, mean, mask, scale)
     d_queries, d_keys, d_values = map(_summed, gradients, (each.shape for each in inputs))
     return d_queries, d_keys, d_values

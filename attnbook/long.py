@@ -281,14 +281,13 @@ class KVCache:
         if self._stores is None:
             self._stores = key[..., :0, :].copy(), value[..., :0, :].copy()
         keys, values = self._stores
+        first = self._first
         if self.window is not None:
             key, value = key[..., -self.window :, :], value[..., -self.window :, :]
-        first, end = self._first, self._end + key.shape[-2]
-        room = keys.shape[-2]
-        if self.window is not None:
-            first = max(first, end - self.window)
-        if end > room:
-            room = max(end - first, 2 * room)
+            first = max(first, self._end + key.shape[-2] - self.window)
+        end = self._end + key.shape[-2]
+        if end > keys.shape[-2]:
+            room = max(end - first, 2 * keys.shape[-2])
             if self.window is not None:  # moved once in a window's length, a token is copied twice
                 room = min(room, 2 * self.window)
             kept = slice(first, self._end)

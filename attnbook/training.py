@@ -99,14 +99,12 @@ def loss_and_gradient(
 
 def _turn_back(decoder: Decoder, length: int) -> Callable[[Array], Array]:
     """Return what takes a gradient back through the turn of queries and keys."""
-    positions = np.arange(length)
     scheme, sizes = decoder.positions, decoder._sizes
-    turn = _placed(scheme, positions, positions, sizes).turn
-    turn_back = _placed(scheme, -positions, -positions, sizes).turn
-    if turn is None and turn_back is None:
-        return _as_they_are
-    turn, turn_back = turn or _as_they_are, turn_back or _as_they_are
-    if not isinstance(scheme, Rotary):  # one of the reader's own
+    turn, turn_back = (
+        _placed(scheme, positions, positions, sizes).turn or _as_they_are
+        for positions in (np.arange(length), -np.arange(length))
+    )
+    if not (isinstance(scheme, Rotary) or turn is turn_back is _as_they_are):  # the reader's own
         shape = 2, sizes.num_heads, length, sizes.head_dim
         one, other = np.random.default_rng(0).standard_normal(shape)
         there, back = (turn(one) * other).sum(axis=-1), (one * turn_back(other)).sum(axis=-1)
@@ -138,11 +136,10 @@ def _layer_backward(
     d_between, d_norm = _rms_norm_backward(d_fed, steps.between, layer.feed_forward_norm, eps)
     d_between = d_between + d_output  # beside the feed-forward layer
     d_heads, of_output = _combine_backward(d_between, attention, steps.heads)
-    d_queries, d_keys, d_values = _heads_backward(
-        *(d_heads, steps.queries, steps.keys, steps.values), *(None, steps.heads, steps.weights)
-    )
+    inputs = steps.queries, steps.keys, steps.values
+    d_queries, d_keys, d_values = _heads_backward(d_heads, inputs, None, steps.heads, steps.weights)
     of_heads = turn_back(d_queries), turn_back(d_keys), d_values
-    *parts, d_attention = _project_backward(of_heads, attention, normed, normed, normed, of_output)
+    *parts, d_attention = _project_backward(of_heads, attention, [normed] * 3, of_output)
     d_normed = parts[0] + parts[1] + parts[2]  # from query, key and value
     d_x, d_attention_norm = _rms_norm_backward(d_normed, x, layer.attention_norm, eps)
     d_x = d_x + d_between  # beside the attention

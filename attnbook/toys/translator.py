@@ -7,7 +7,6 @@ Each is one layer of the first transformer :cite:p:`vaswani2017`, with a norm be
 
 from __future__ import annotations
 
-import functools
 import math
 import operator
 from collections.abc import Callable
@@ -85,10 +84,6 @@ class TranslatorLayer:
         return f"TranslatorLayer({attentions}, hidden {len(self.w_out)})"
 
 
-_norm = functools.partial(_rms_norm, eps=1e-5)
-_norm_backward = functools.partial(_rms_norm_backward, eps=1e-5)
-
-
 @dataclass(frozen=True)
 class Parts:
     """What a translator computes with: with a part missing or wrong it is a variant.
@@ -102,8 +97,8 @@ class Parts:
     source_positions: Callable[[int, int], Array] = sinusoidal_encoding
     target_positions: Callable[[int, int], Array] = sinusoidal_encoding
     past: Callable[[int, int], Mask] = _causal
-    norm: Callable[[Array, Array], Array] = _norm
-    norm_backward: Callable[[Array, Array, Array], tuple[Array, Array]] = _norm_backward
+    norm: Callable[[Array, Array], Array] = _rms_norm
+    norm_backward: Callable[[Array, Array, Array], tuple[Array, Array]] = _rms_norm_backward
     add: Callable[[Array, Array], Array] = operator.add
     attention_backward: Callable[..., tuple[Array, Array, Array, MultiHeadAttention]] = (
         _multi_head_backward
@@ -202,8 +197,7 @@ class Translator:
 
     def memory(self, source: ArrayLike) -> Array:
         """Read texts: return what the decoder looks at, (..., source_len, d_model)."""
-        _, memory, _ = self._remembered(source, None)
-        return memory
+        return self._remembered(source, None)[1]
 
     def logits(
         self, source: ArrayLike, target_in: ArrayLike, memory: ArrayLike | None = None

@@ -22,19 +22,14 @@ class NeedsSmolLM2(ast.NodeTransformer):
 
     def visit_Module(self, cell: ast.Module) -> ast.Module:
         """Return the cell, or what is run in its place."""
-        bound = _bound(cell)
-        if not self.needs(cell, bound):
+        nodes, bound = [*ast.walk(cell)], _bound(cell)
+        loads = any(_loads(node) for node in nodes if isinstance(node, ast.Call))
+        read = {node.id for node in nodes if isinstance(node, ast.Name)} - bound
+        if not loads and not read & self.missing:
             self.missing -= bound
             return cell
         self.missing |= bound
         return ast.parse(f"print({MISSING!r})")
-
-    def needs(self, cell: ast.Module, bound: set[str]) -> bool:
-        """Tell whether a cell loads the model, or reads what came of it."""
-        nodes = [*ast.walk(cell)]
-        calls = [node for node in nodes if isinstance(node, ast.Call)]
-        read = {node.id for node in nodes if isinstance(node, ast.Name)} - bound
-        return any(map(_loads, calls)) or bool(read & self.missing)
 
 
 def load_ipython_extension(shell: Any) -> None:

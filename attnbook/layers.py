@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -302,13 +303,12 @@ class MultiHeadAttention(_Parameters):
         check_heads(num_heads, kv_heads, "num_heads", "num_kv_heads")
         kv_columns = kv_heads * head_dim
         bound = (3 / d_model) ** 0.5
-        w_q, w_k, w_v, w_o = (
-            rng.uniform(-bound, bound, size=(d_model, columns)).astype(dtype, copy=False)
-            for columns in (d_model, kv_columns, kv_columns, d_model)
-        )
-        return cls(
-            w_q=w_q, w_k=w_k, w_v=w_v, w_o=w_o, num_heads=num_heads, num_kv_heads=num_kv_heads
-        )
+        columns = {"w_q": d_model, "w_k": kv_columns, "w_v": kv_columns, "w_o": d_model}
+        weights = {
+            name: rng.uniform(-bound, bound, size=(d_model, size)).astype(dtype, copy=False)
+            for name, size in columns.items()
+        }
+        return cls(num_heads=num_heads, num_kv_heads=num_kv_heads, **weights)
 
     def __call__(
         self,
@@ -370,8 +370,7 @@ class MultiHeadAttention(_Parameters):
         ValueError, TypeError
             If w_q does not fit x; if x does not hold real numbers.
         """
-        x, dtype = self._checked(x, "w_q")
-        return self._queries(x).astype(dtype, copy=False)
+        return self._projected("w_q", x, self._queries)
 
     def keys(self, x: ArrayLike) -> NDArray[np.floating]:
         """Project tokens to the keys of each head that has some of its own.
@@ -389,8 +388,7 @@ class MultiHeadAttention(_Parameters):
         ValueError, TypeError
             If w_k does not fit x; if x does not hold real numbers.
         """
-        x, dtype = self._checked(x, "w_k")
-        return self._keys(x).astype(dtype, copy=False)
+        return self._projected("w_k", x, self._keys)
 
     def values(self, x: ArrayLike) -> NDArray[np.floating]:
         """Project tokens to the values of each head that has some of its own.
@@ -408,8 +406,7 @@ class MultiHeadAttention(_Parameters):
         ValueError, TypeError
             If w_v does not fit x; if x does not hold real numbers.
         """
-        x, dtype = self._checked(x, "w_v")
-        return self._values(x).astype(dtype, copy=False)
+        return self._projected("w_v", x, self._values)
 
     def combine(self, heads: ArrayLike) -> NDArray[np.floating]:
         """Put the outputs of the heads side by side and mix them: the layer's last step.
@@ -448,11 +445,11 @@ class MultiHeadAttention(_Parameters):
             f"{self.head_dim} on {self.num_kv_heads}, {self.w_q.dtype})"
         )
 
-    def _checked(self, x: ArrayLike, weight: str) -> tuple[Array, np.dtype[Any]]:
+    def _projected(self, weight: str, x: ArrayLike, project: Callable[[Array], Array]) -> Array:
         (x,), dtype = promote(x=x)
         check_sequences(x=x)
         check_projection(weight, getattr(self, weight), "x", x)
-        return x, dtype
+        return project(x).astype(dtype, copy=False)
 
     def _fit(
         self, query: Array, key: Array, value: Array, mask: ArrayLike | None

@@ -106,8 +106,7 @@ def attention_heatmap(
         _, ax = plt.subplots(figsize=(1.6 + cell * len_k, 1.1 + cell * len_q))
     seen, hidden = np.ma.masked_where(~mask, weights), np.ma.masked_where(mask, weights)
     mesh = ax.pcolormesh(seen, vmin=0, vmax=1)
-    empty = ListedColormap(["none"])
-    ax.pcolor(hidden, cmap=empty, edgecolors=_HATCH, hatch="////", linewidth=0)
+    ax.pcolor(hidden, cmap=ListedColormap(["none"]), edgecolors=_HATCH, hatch="////", linewidth=0)
     if annotate:
         for row, column in np.argwhere(mask):
             weight = weights[row, column]

@@ -59,8 +59,7 @@ def sinusoidal_encoding(
 def _sinusoids(positions: NDArray[Any], d_model: int, base: float) -> NDArray[np.float64]:
     angles = positions[..., None] * _frequencies("d_model", d_model, base)  # (..., len, d_model/2)
     encoding = np.empty((*positions.shape, d_model))
-    encoding[..., 0::2] = np.sin(angles)
-    encoding[..., 1::2] = np.cos(angles)
+    encoding[..., 0::2], encoding[..., 1::2] = np.sin(angles), np.cos(angles)
     return encoding
 
 

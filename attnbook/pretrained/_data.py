@@ -25,6 +25,11 @@ def arrays(name: str) -> dict[str, NDArray[Any]]:
         return dict(np.load(file))
 
 
+def floats(model: str, name: str) -> NDArray[np.float64]:
+    """Return one of a model's arrays: a copy, so that nobody can change what is stored."""
+    return arrays(model)[name].astype(np.float64)
+
+
 def tree(named: dict[str, Any]) -> dict[str, Any]:
     """Return what has names like encoder.attention.w_q in dictionaries, one in another."""
     root: dict[str, Any] = {}

@@ -77,10 +77,8 @@ def _q8_0(blocks: NDArray[np.uint8]) -> NDArray[np.float32]:
 def _q4_1(blocks: NDArray[np.uint8]) -> NDArray[np.float32]:
     """A scale, a least value, then 16 bytes: the first 16 numbers in the low 4 bits of each."""
     scale, least = blocks[:, :4].copy().view("<f2").astype(np.float32).T[..., None]
-    numbers = np.empty((len(blocks), 32), np.float32)
-    numbers[:, :16] = blocks[:, 4:] & 15
-    numbers[:, 16:] = blocks[:, 4:] >> 4
-    numbers *= scale
+    codes = blocks[:, 4:]
+    numbers: NDArray[np.float32] = np.hstack([codes & 15, codes >> 4]) * scale
     numbers += least
     return numbers
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnbook.layers import MultiHeadAttention
-from attnbook.pretrained._data import arrays, is_one_of, number_of, tokens_of
+from attnbook.pretrained._data import floats, is_one_of, number_of, tokens_of
 
 
 class HeadProjections(NamedTuple):
@@ -87,7 +87,7 @@ def hidden_states(sentence: str, layer: int) -> NDArray[np.float64]:
     number = number_of("minilm", sentence)
     if not is_one_of(layer, 0, 1, 3):
         raise ValueError(f"layer ({layer}) must be 0, 1 or 3: the others are not shipped")
-    return _stored(f"sentence{number}.layer{layer}")
+    return floats("minilm", f"sentence{number}.layer{layer}")
 
 
 def recorded_weights(sentence: str) -> NDArray[np.float64]:
@@ -112,7 +112,7 @@ def recorded_weights(sentence: str) -> NDArray[np.float64]:
     >>> recorded_weights(sentences()[0])[3, 1, it, animal].round(2)
     np.float64(0.68)
     """
-    return _stored(f"sentence{number_of('minilm', sentence)}.weights")
+    return floats("minilm", f"sentence{number_of('minilm', sentence)}.weights")
 
 
 def head_projections(layer: int, head: int) -> HeadProjections:
@@ -138,18 +138,16 @@ def head_projections(layer: int, head: int) -> HeadProjections:
     (384, 32)
     """
     if (is_one_of(layer, 0) and is_one_of(head, 2)) or (is_one_of(layer, 1) and is_one_of(head, 8)):
-        return HeadProjections(
-            *(_stored(f"layer{layer}.head{head}.{name}") for name in HeadProjections._fields)
-        )
-    if not (is_one_of(layer, 3) and is_one_of(head, *range(12))):
+        place, columns = f"layer{layer}.head{head}", slice(None)
+    elif is_one_of(layer, 3) and is_one_of(head, *range(12)):
+        place, columns = "layer3", slice(32 * head, 32 * (head + 1))
+    else:
         raise ValueError(
             f"head ({head}) of layer ({layer}) is not shipped; there are head 2 of layer 0, "
             "head 8 of layer 1, and heads 0 to 11 of layer 3"
         )
-    columns = slice(32 * head, 32 * (head + 1))
-    return HeadProjections(
-        *(_stored(f"layer3.{name}")[..., columns].copy() for name in HeadProjections._fields)
-    )
+    stored = (floats("minilm", f"{place}.{name}") for name in HeadProjections._fields)
+    return HeadProjections(*(array[..., columns].copy() for array in stored))
 
 
 def multi_head_attention(layer: int) -> MultiHeadAttention:
@@ -178,7 +176,7 @@ def multi_head_attention(layer: int) -> MultiHeadAttention:
     if not is_one_of(layer, 3):
         raise ValueError(f"layer ({layer}) must be 3, the one that is shipped whole")
     names = [f"{kind}_{letter}" for kind in "wb" for letter in "qkvo"]
-    parameters: dict[str, Any] = {name: _stored(f"layer3.{name}") for name in names}
+    parameters: dict[str, Any] = {name: floats("minilm", f"layer3.{name}") for name in names}
     return MultiHeadAttention(num_heads=12, **parameters)
 
 
@@ -194,8 +192,4 @@ def position_table() -> NDArray[np.float64]:
     >>> position_table().shape
     (128, 384)
     """
-    return _stored("positions")
-
-
-def _stored(name: str) -> NDArray[np.float64]:
-    return arrays("minilm")[name].astype(np.float64)  # a copy: nobody can change what is stored
+    return floats("minilm", "positions")

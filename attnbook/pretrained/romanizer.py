@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from attnbook.pretrained._data import arrays, facts
+from attnbook.pretrained._data import facts, floats
 
 
 class Alignment(NamedTuple):
@@ -73,14 +73,13 @@ def alignment(name: str) -> Alignment:
     if name not in names():
         raise ValueError(f"name must be one of names(), got {name!r}")
     entry, number = facts("romanizer")["names"][name], names().index(name)
-    stored = {key: array.astype(np.float64) for key, array in arrays("romanizer").items()}
     return Alignment(
         tuple(entry["symbols"]),
         (*entry["answer"], "end"),
-        stored[f"name{number}.states"],
-        stored[f"name{number}.queries"],
-        stored["w_score"],
-        stored[f"name{number}.weights"],
+        floats("romanizer", f"name{number}.states"),
+        floats("romanizer", f"name{number}.queries"),
+        floats("romanizer", "w_score"),
+        floats("romanizer", f"name{number}.weights"),
         entry["inverted"],
         entry["inverted_attention"],
     )

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from attnbook.decoder import Decoder, DecoderLayer
 from attnbook.layers import MultiHeadAttention
 from attnbook.positional import Rotary
-from attnbook.pretrained._data import arrays, facts, is_one_of, number_of, tokens_of
+from attnbook.pretrained._data import facts, floats, is_one_of, number_of, tokens_of
 from attnbook.pretrained._gguf import read_header, read_tensor
 from attnbook.pretrained.byte_pairs import BytePairTokenizer
 from attnbook.pretrained.minilm import HeadProjections
@@ -158,7 +158,7 @@ def hidden_states(sentence: str, layer: int) -> NDArray[np.float64]:
     >>> hidden_states(sentences()[0], layer=18).shape
     (13, 576)
     """
-    return _floats(f"sentence{number_of('smollm2', sentence)}.layer{_recorded(layer)}")
+    return floats("smollm2", f"sentence{number_of('smollm2', sentence)}.layer{_recorded(layer)}")
 
 
 def recorded_weights(sentence: str, layer: int) -> NDArray[np.float64]:
@@ -184,7 +184,7 @@ def recorded_weights(sentence: str, layer: int) -> NDArray[np.float64]:
     >>> recorded_weights(sentences()[0], layer=18)[8, 1:, 0].min().round(2)
     np.float64(1.0)
     """
-    return _floats(f"sentence{number_of('smollm2', sentence)}.weights{_recorded(layer)}")
+    return floats("smollm2", f"sentence{number_of('smollm2', sentence)}.weights{_recorded(layer)}")
 
 
 def head_table(name: str) -> NDArray[np.float64]:
@@ -213,7 +213,7 @@ def head_table(name: str) -> NDArray[np.float64]:
     """
     if name not in ("first", "previous", "induction"):
         raise ValueError(f'name must be "first", "previous" or "induction", got {name!r}')
-    return _floats(f"heads.{name}")
+    return floats("smollm2", f"heads.{name}")
 
 
 def window_loss(window: int | None = None, kept: Sequence[int] = ()) -> NDArray[np.float64]:
@@ -353,7 +353,7 @@ def norm(layer: int) -> NDArray[np.float64]:
     >>> norm(18).shape
     (576,)
     """
-    return _floats(f"layer{_recorded(layer)}.norm")
+    return floats("smollm2", f"layer{_recorded(layer)}.norm")
 
 
 def multi_head_attention(layer: int) -> MultiHeadAttention:
@@ -428,13 +428,10 @@ def head_projections(layer: int, head: int) -> HeadProjections:
     return HeadProjections(w_q, np.zeros(64), w_k, np.zeros(64), w_v, np.zeros(64))
 
 
-def _floats(name: str) -> NDArray[np.float64]:
-    return arrays("smollm2")[name].astype(np.float64)  # a copy: nobody can change what is stored
-
-
 def _matrix(name: str) -> NDArray[np.float64]:
     """Make numbers of 4-bit codes: 32 neighbours of a column share a scale and a least value."""
-    codes, scale, least = (_floats(f"{name}.{part}") for part in ("codes", "scale", "least"))
+    names = (f"{name}.{part}" for part in ("codes", "scale", "least"))
+    codes, scale, least = (floats("smollm2", part) for part in names)
     blocks = codes * scale[..., None] + least[..., None]  # (columns, rows / 32, 32)
     return blocks.reshape(len(blocks), -1).T
 

@@ -144,8 +144,6 @@ def _check(positions: str) -> None:
 def _parameters(name: str) -> dict[str, NDArray[np.float32]]:
     """Return a model's parameters, those of 8 bits times the scale of their row."""
     stored = {key: array.astype(np.float32) for key, array in arrays(name).items()}
-    scales = {key: stored.pop(f"{key}.scale") for key in [*stored] if f"{key}.scale" in stored}
-    return {
-        key: array * scales[key][:, None] if key in scales else array
-        for key, array in stored.items()
-    }
+    for key in [key for key in stored if key.endswith(".scale")]:
+        stored[key.removesuffix(".scale")] *= stored.pop(key)[:, None]
+    return stored

@@ -102,9 +102,8 @@ def fields(example: Example) -> str:
 
 def _words(day: date) -> dict[str, str]:
     weekday, month = WEEKDAYS[day.weekday()], MONTHS[day.month - 1]
-    ending = "th"
-    if day.day not in (11, 12, 13):
-        ending = {1: "st", 2: "nd", 3: "rd"}.get(day.day % 10, "th")
+    endings = {1: "st", 2: "nd", 3: "rd", 21: "st", 22: "nd", 23: "rd", 31: "st"}
+    ending = endings.get(day.day, "th")
     return {
         **{"weekday": weekday, "wday": weekday[:3], "month": month, "mon": month[:3]},
         **{"day": str(day.day), "nth": f"{day.day}{ending}", "number": str(day.month)},

@@ -16,11 +16,13 @@ _SINGLE = np.dtype(np.float32)
 _FAST = _SINGLE, np.dtype(np.float64)  # which are computed in as they are
 
 
-def real_array(name: str, given: ArrayLike) -> NDArray[Any]:
-    """Return the array, if it holds real numbers."""
+def real_array(name: str, given: ArrayLike, shape: tuple[int, ...] | None = None) -> NDArray[Any]:
+    """Return the array, if it holds real numbers and has the shape that may be asked for."""
     array = np.asarray(given)
     if array.dtype.kind not in "fiub":
         raise TypeError(f"{name} must hold real numbers, got dtype {array.dtype}")
+    if shape is not None:
+        check_shape(name, array, shape)
     return array
 
 
@@ -136,12 +138,9 @@ def check_mask_and_bias(
     return leading, mask, bias
 
 
-def check_shape(name: str, given: ArrayLike, expected: tuple[int, ...]) -> NDArray[Any]:
-    """Return the array, if it holds real numbers and has this shape."""
-    array = real_array(name, given)
+def check_shape(name: str, array: NDArray[Any], expected: tuple[int, ...]) -> None:
     if array.shape != expected:
         raise ValueError(f"{name} must have shape {expected}, got {array.shape}")
-    return array
 
 
 def check_projection(name: str, weight: NDArray[Any], x_name: str, x: NDArray[Any]) -> None:

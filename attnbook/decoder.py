@@ -65,7 +65,7 @@ def rms_norm(x: ArrayLike, gain: ArrayLike, eps: float = 1e-5) -> NDArray[np.flo
     array([ 1., 14.])
     """
     (x,), dtype = _vectors(x)
-    gain = check_shape("gain", gain, x.shape[-1:])
+    gain = real_array("gain", gain, x.shape[-1:])
     return _rms_norm(x, gain, eps).astype(dtype, copy=False)
 
 
@@ -102,8 +102,8 @@ def layer_norm(
     array([-1., 15.])
     """
     (x,), dtype = _vectors(x)
-    gain = check_shape("gain", gain, x.shape[-1:])
-    bias = check_shape("bias", bias, x.shape[-1:])
+    gain = real_array("gain", gain, x.shape[-1:])
+    bias = real_array("bias", bias, x.shape[-1:])
     deviation = x - x.mean(axis=-1, keepdims=True)
     normed: NDArray[np.floating] = _rms_norm(deviation, gain, eps) + bias
     return normed.astype(dtype, copy=False)
@@ -199,7 +199,7 @@ def _swiglu_parameters(
         )
     hidden = w_gate.shape[1]
     check_shape("w_gate", w_gate, (d_model, hidden))
-    w_up = check_shape("w_up", w_up, (d_model, hidden))
+    w_up = real_array("w_up", w_up, (d_model, hidden))
     check_shape("w_down", w_down, (hidden, w_down.shape[1]))
     return w_gate, w_up, w_down
 

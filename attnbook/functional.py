@@ -16,7 +16,6 @@ from attnbook._checks import (
     check_mask_and_bias,
     check_same,
     check_sequences,
-    check_shape,
     promote,
     real_array,
 )
@@ -187,8 +186,8 @@ def additive_attention(
     check_same("key and value", "length len_k", key.shape[-2], value.shape[-2])
     if w_score.ndim != 1:
         raise ValueError(f"w_score must have shape (hidden,), got {w_score.shape}")
-    w_query = check_shape("w_query", w_query, (query.shape[-1], w_score.size))
-    w_key = check_shape("w_key", w_key, (key.shape[-1], w_score.size))
+    w_query = real_array("w_query", w_query, (query.shape[-1], w_score.size))
+    w_key = real_array("w_key", w_key, (key.shape[-1], w_score.size))
     mask = None if mask is None else check_mask(mask, (*leading, query.shape[-2], key.shape[-2]))
     hidden_query = (query @ w_query)[..., :, None, :]  # (..., len_q, 1, hidden)
     hidden_key = (key @ w_key)[..., None, :, :]  # (..., 1, len_k, hidden)

@@ -129,8 +129,8 @@ def blockwise_attention_backward(
     leading, mask, _ = check_attention(query, key, value, mask)
     shape = *leading, query.shape[-2], value.shape[-1]
     check_shape("d_output", d_output, shape)
-    output = check_shape("output", output, shape)
-    logsumexp = check_shape("logsumexp", logsumexp, shape[:-1])
+    output = real_array("output", output, shape)
+    logsumexp = real_array("logsumexp", logsumexp, shape[:-1])
     scale = _scale(scale, query)
     gradients = d_query, d_key, d_value = [np.zeros_like(array) for array in (query, key, value)]
     mean = (d_output * output).sum(axis=-1, keepdims=True)  # (..., len_q, 1)
@@ -193,7 +193,7 @@ def multi_head_backward(
     of_mask = () if mask is None else mask.shape[:-3]
     of_weights = np.broadcast_shapes(query.shape[:-2], key.shape[:-2], of_mask)
     len_q, len_k = query.shape[-2], key.shape[-2]
-    weights = check_shape("weights", weights, (*of_weights, layer.num_heads, len_q, len_k))
+    weights = real_array("weights", weights, (*of_weights, layer.num_heads, len_q, len_k))
     whole = np.broadcast_shapes(leading, of_mask)
     check_shape("d_output", d_output, (*whole, len_q, layer.w_o.shape[1]))
     *d_inputs, d_layer = _multi_head_backward(d_output, layer, query, key, value, mask, weights)
@@ -237,7 +237,7 @@ def linear_backward(
     gradients = _linear_backward(d_output, x, w)
     if b is None:
         return _in(dtype, *gradients[:2])
-    check_shape("b", b, w.shape[1:])
+    real_array("b", b, w.shape[1:])
     return _in(dtype, *gradients)
 
 
@@ -300,7 +300,7 @@ def rms_norm_backward(
     ([4.9, -0.7], [1.0, 0.0])
     """
     (x, d_output), dtype = _vectors(x, d_output=d_output)
-    gain = check_shape("gain", gain, x.shape[-1:])
+    gain = real_array("gain", gain, x.shape[-1:])
     check_shape("d_output", d_output, x.shape)
     return _in(dtype, *_rms_norm_backward(d_output, x, gain, eps))
 
@@ -331,8 +331,8 @@ def layer_norm_backward(
     ([0.375, -0.375], [-3.0, 0.0], [6.0, 0.0])
     """
     (x, d_output), dtype = _vectors(x, d_output=d_output)
-    gain = check_shape("gain", gain, x.shape[-1:])
-    check_shape("bias", bias, x.shape[-1:])
+    gain = real_array("gain", gain, x.shape[-1:])
+    real_array("bias", bias, x.shape[-1:])
     check_shape("d_output", d_output, x.shape)
     deviation = x - x.mean(axis=-1, keepdims=True)
     d_deviation, d_gain = _rms_norm_backward(d_output, deviation, gain, eps)
@@ -538,7 +538,7 @@ def cross_entropy(
     (logits,), dtype = promote(logits=logits)
     if not logits.ndim or not logits.shape[-1]:
         raise ValueError(f"logits must have shape (..., vocab), vocab > 0, got {logits.shape}")
-    targets = check_shape("targets", targets, logits.shape[:-1])
+    targets = real_array("targets", targets, logits.shape[:-1])
     counts = np.ones(targets.shape, bool) if mask is None else np.asarray(mask)
     if counts.dtype != bool:
         raise TypeError(

@@ -265,7 +265,7 @@ class MultiHeadAttention(_Parameters):
             if weight.ndim != 2:
                 raise ValueError(f"w_{letter} must have 2 axes, got shape {weight.shape}")
             bias = np.zeros(weight.shape[1], weight.dtype) if bias is None else bias
-            held[f"b_{letter}"] = check_shape(f"b_{letter}", bias, weight.shape[1:])
+            held[f"b_{letter}"] = real_array(f"b_{letter}", bias, weight.shape[1:])
         kv_heads = num_heads if num_kv_heads is None else num_kv_heads
         which = "num_heads" if num_kv_heads is None else "num_kv_heads"
         check_heads(num_heads, kv_heads, "num_heads", which)

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attnbook._checks import Array, check_shape, check_tokens
+from attnbook._checks import Array, check_tokens, real_array
 from attnbook.decoder import Decoder, DecoderLayer, _rms_norm, _Steps
 from attnbook.gradients import (
     _combine_backward,
@@ -62,7 +62,7 @@ def loss_and_gradient(
     if not tokens.ndim or tokens.shape[-1] < 2:
         raise ValueError(f"tokens must be at least 2, (..., len), got shape {tokens.shape}")
     if mask is not None:
-        mask = check_shape("mask", mask, tokens.shape)[..., 1:]
+        mask = real_array("mask", mask, tokens.shape)[..., 1:]
     given, targets = tokens[..., :-1], tokens[..., 1:]
     eps = decoder.norm_eps
     output = decoder.embedding.T if decoder.output is None else decoder.output

@@ -102,8 +102,7 @@ def fields(example: Example) -> str:
 
 def _words(day: date) -> dict[str, str]:
     weekday, month = WEEKDAYS[day.weekday()], MONTHS[day.month - 1]
-    endings = {1: "st", 2: "nd", 3: "rd", 21: "st", 22: "nd", 23: "rd", 31: "st"}
-    ending = endings.get(day.day, "th")
+    ending = {1: "st", 2: "nd", 3: "rd", 21: "st", 22: "nd", 23: "rd", 31: "st"}.get(day.day, "th")
     return {
         **{"weekday": weekday, "wday": weekday[:3], "month": month, "mon": month[:3]},
         **{"day": str(day.day), "nth": f"{day.day}{ending}", "number": str(day.month)},

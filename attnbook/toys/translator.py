@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attnbook._checks import Array, Mask, check_shape, check_tokens
+from attnbook._checks import Array, Mask, check_tokens, real_array
 from attnbook.decoder import _rms_norm
 from attnbook.gradients import (
     _cross_entropy,
@@ -279,7 +279,7 @@ class Translator:
         seen = _seen(source)
         memory, weights, *_ = self._read(source, seen)
         if another is not None:
-            memory = check_shape("memory", another, memory.shape)
+            memory = real_array("memory", another, memory.shape)
         return seen, memory, weights
 
     def _read(self, source: NDArray[np.intp], seen: Mask) -> tuple[NDArray[Any], ...]:

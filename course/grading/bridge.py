@@ -16,32 +16,30 @@ import numpy as np
 LARGEST = 4_000_000  # bytes of a result; no right one has as many
 
 
-def _parts(result):
-    """Return the kind of a result and its arrays; a kind alone if it is not made of numbers."""
-    parts = list(result) if isinstance(result, (tuple, list)) else [result]
-    arrays = [] if result is None else [_array(part) for part in parts]
-    if result is None or any(array is None for array in arrays) or _size(arrays) > LARGEST:
-        return "none" if result is None else f"other {type(result).__name__}", []
-    kind = "tuple" if isinstance(result, tuple) else "list" if isinstance(result, list) else "one"
-    return kind, arrays
-
-
-def _size(arrays):
-    return sum(array.size * array.itemsize for array in arrays)
-
-
-def _array(part):
-    if isinstance(part, np.ma.MaskedArray):
-        return None
-    try:
-        array = np.asarray(part)
-    except ValueError:
-        return None
-    if _size([array]) > LARGEST:  # it would fill the memory
-        return None
+def _numbers(part):
+    """Return an array of numbers; raise an error if it is none, or would fill the memory."""
+    array = np.asarray(part)
+    if isinstance(part, np.ma.MaskedArray) or array.nbytes > LARGEST:
+        raise ValueError
     if array.dtype == object and all(isinstance(x, numbers.Real) for x in array.flat):
         array = array.astype(float)
-    return array if array.dtype.kind in "fiubc" else None
+    if array.dtype.kind not in "fiubc":
+        raise TypeError
+    return array
+
+
+def _parts(result):
+    """Return the kind of a result and its arrays; a kind alone if it is not made of numbers."""
+    if result is None:
+        return "none", []
+    kind = "tuple" if isinstance(result, tuple) else "list" if isinstance(result, list) else "one"
+    try:
+        arrays = [_numbers(part) for part in ([result] if kind == "one" else result)]
+        if sum(array.nbytes for array in arrays) <= LARGEST:
+            return kind, arrays
+    except (ValueError, TypeError):
+        pass
+    return f"other {type(result).__name__}", []
 
 
 def _call(function, arguments, keywords):
@@ -56,13 +54,12 @@ def _call(function, arguments, keywords):
             kind, arrays = _parts(function(*copied, **keywords))
     except BaseException as error:
         return {"error": [type(error).__name__, str(error)[:500], fits]}, {}
-    reply = {"kind": kind, "count": len(arrays), "changed": []}
-    arrays = {f"part{i}": array for i, array in enumerate(arrays)}
+    named = {f"part{i}": array for i, array in enumerate(arrays)}
     for i, (now, then) in enumerate(zip(copied, arguments)):  # noqa: B905 - as they were
         if isinstance(then, (np.ndarray, list)) and not np.array_equal(now, then, equal_nan=True):
-            reply["changed"].append(i)
-            arrays |= {f"changed{i}": now} if isinstance(then, np.ndarray) else {}
-    return reply, arrays
+            # Of a list it is enough that it changed: it comes back as one that is longer.
+            named[f"changed{i}"] = now if isinstance(then, np.ndarray) else np.zeros(len(then) + 1)
+    return {"kind": kind}, named
 
 
 def answer(request, names):

@@ -69,6 +69,16 @@ def raised(statements: list[ast.stmt], namespace: dict) -> Iterator[BaseExceptio
             yield error
 
 
+class AskedToEndError(DeadKernelError):
+    """A kernel was asked to end, which it may do only after the next cell."""
+
+
+def check_exit(reply: dict) -> None:
+    """Raise AskedToEndError if what was run asked its kernel to end, as by exit()."""
+    if any(asked.get("source") == "ask_exit" for asked in reply["content"].get("payload", [])):
+        raise AskedToEndError
+
+
 class JudgedExecute(Execute):
     """Run students' cells in a kernel, and test cells outside it."""
 
@@ -87,26 +97,24 @@ class JudgedExecute(Execute):
         self.shutdown_kernel = "immediate"
         self.kernel_manager_class = sandbox.Kernel
         self.on_notebook_start = lambda **_: self.km.connected()
-        self.store_widget_state = False
         self.timeout_func = self._seconds
-        self._done, self._stuck, self._restarts, self._asked_to_end = [], {}, 0, False
+        self._done, self._stuck, self._restarts = [], {}, 0
         self._failed, self._later = None, []
         self._end = time.monotonic() + self.most_seconds
         # These cells have been put back as the gradebook keeps them.
-        self._check_phrase([cell.source for cell in nb.cells if utils.is_locked(cell)])
+        locked = [cell.source.splitlines() for cell in nb.cells if utils.is_locked(cell)]
+        self._check_phrase({line for lines in locked for line in lines})
         return super().preprocess(nb, resources, km)
 
-    def _check_phrase(self, sources):
+    def _check_phrase(self, lines):
         """Stop the grading of all students unless the gradebook's seed is the class's."""
         problem = "course/class-phrase.txt is not the phrase of the release"
         try:
-            seed = SEED.format(class_seed(class_phrase()))
-            if any(seed in source.splitlines() for source in sources):
+            if SEED.format(class_seed(class_phrase())) in lines:
                 return
         except RuntimeError as error:
             problem = str(error)
-        problem += ". Nothing was graded: put the phrase back that the class began with."
-        self._stop(problem)
+        self._stop(f"{problem}. Nothing was graded: put the phrase back that the class began with.")
 
     def _stop(self, problem):
         self.log.error(problem)
@@ -138,16 +146,14 @@ class JudgedExecute(Execute):
             cell.outputs = plain_outputs(cell.outputs)
             self._done.append((cell, index))
         except Exception as error:
-            kind = type(error).__name__
-            message = f"{self._why(error, self.timeout)}. {LOST}"
-            cell.outputs = [new_output("error", ename=kind, evalue=message, traceback=[message])]
+            self._tell(cell, type(error), [f"{self._why(error, self.timeout)}. {LOST}"])
             self._restart()
 
     def _why(self, error, limit):
         """Say why the kernel has to begin anew."""
         if isinstance(error, CellTimeoutError | TimeoutError):
             return f"it gave no result in {limit} s (does a loop never end?)"
-        if self._asked_to_end:
+        if isinstance(error, AskedToEndError):
             return "the kernel was asked to end, as by exit()"
         if isinstance(error, DeadKernelError):
             return sandbox.ended(self.km.provisioner.process.poll())
@@ -197,20 +203,16 @@ class JudgedExecute(Execute):
 
     def _call(self, name, expression):
         """Evaluate an expression that calls a student's function; return what it prints as."""
-        if self._given_up() or self._failed:
-            raise NoAnswer(f"{name}: not run, since {self._given_up() or self._failed}.")
-        if name in self._stuck:
-            raise NoAnswer(f"{name}: not run, since in a test before {self._stuck[name]}.")
+        if why := self._given_up() or self._failed or self._stuck.get(name):
+            raise NoAnswer(f"{name}: not run, since {why}.")
         try:
             reply = self._evaluate(expression)
-            reply_text = reply["content"]["user_expressions"]["reply"]["data"]["text/plain"]
-            return reply_text if isinstance(reply_text, str) else ""
+            return reply["content"]["user_expressions"]["reply"]["data"]["text/plain"]
         except (TimeoutError, DeadKernelError) as error:
-            self._stuck[name] = self._why(error, self.call_timeout)
+            why = self._why(error, self.call_timeout)
+            self._stuck[name] = f"in a test before {why}"
             self._restart()
-            raise NoAnswer(f"{name}: {self._stuck[name]}.") from error
-        except Exception:  # a student's code may have sent anything
-            return ""
+            raise NoAnswer(f"{name}: {why}.") from error
 
     async def _async_evaluate(self, expression):
         """Evaluate an expression in the kernel, whose outputs nobody reads, and return the reply.
@@ -220,42 +222,29 @@ class JudgedExecute(Execute):
         TimeoutError
             If there is no reply in time.
         DeadKernelError
-            If the kernel ended.
+            If the kernel ended, or was asked to.
         """
-        self._asked_to_end = False
-        end = time.monotonic() + max(1, min(self.call_timeout, self._end - time.monotonic()))
-        asked = {"store_history": False, "allow_stdin": False}
-        name = self.kc.execute("", user_expressions={"reply": expression}, **asked)
-        reply = {"parent_header": {}}
-        while reply["parent_header"].get("msg_id") != name:
-            if not await self.km.is_alive():
-                raise DeadKernelError
-            if time.monotonic() > end:
-                raise TimeoutError
+        end = time.monotonic() + self._seconds()
+        name = self.kc.execute("", user_expressions={"reply": expression}, store_history=False)
+        while time.monotonic() < end:
             with contextlib.suppress(Empty):
                 reply = await self.kc.shell_channel.get_msg(timeout=0.1)
-        self._note_exit(reply)
-        if self._asked_to_end:
-            raise DeadKernelError
-        return reply
+                if reply["parent_header"].get("msg_id") == name:
+                    check_exit(reply)
+                    return reply
+            if not await self.km.is_alive():
+                raise DeadKernelError
+        raise TimeoutError
 
     _evaluate = run_sync(_async_evaluate)
 
     def _run(self, cell, index):
-        """Run a cell; raise DeadKernelError also if it asked its kernel to end by exit()."""
-        self._asked_to_end, self._printed = False, 0
+        self._printed = 0
         self.execute_cell(cell, index)
-        if self._asked_to_end:
-            raise DeadKernelError("exit")
-
-    def _note_exit(self, reply):
-        """Note whether the kernel was asked to end: it may do so only after the next cell."""
-        payloads = reply["content"].get("payload", [])
-        self._asked_to_end |= any(payload.get("source") == "ask_exit" for payload in payloads)
 
     def on_cell_executed(self, **about):
-        """Note whether a cell asked the kernel to end."""
-        self._note_exit(about["execute_reply"])
+        """Stop where a cell asked the kernel to end."""
+        check_exit(about["execute_reply"])
         super().on_cell_executed(**about)
 
     def process_message(self, msg, cell, cell_index):
@@ -276,8 +265,10 @@ class JudgedExecute(Execute):
                 self.log.debug("left out: %r", error)
         return None
 
-    def _seconds(self, cell):
-        return max(1, min(self.timeout, self._end - time.monotonic()))
+    def _seconds(self, cell=None):
+        """Return how many seconds there are for a cell, or for one call."""
+        limit = self.timeout if cell else self.call_timeout
+        return max(1, min(limit, self._end - time.monotonic()))
 
     def _restart(self):
         """Begin a kernel anew with the cells that ended well before."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import inspect
 import json
 import pickle
@@ -37,48 +36,42 @@ class Remote:
 
     def __call__(self, *arguments, **keywords):
         """Call the function on copies there; return what it returned, as arrays."""
-        reply, arrays = self._ask("call", list(arguments), keywords)
-        with self._readable():
-            for i in reply["changed"]:
-                if isinstance(arguments[i], list):
-                    arguments[i].append(None)  # whatever is in it now, it is not what was given
-                else:
-                    arguments[i][...] = arrays[f"changed{i}"]
-            return _rebuilt(reply, arrays)
+        return self._ask("call", list(arguments), keywords)
 
     def resolve(self):
         """Return the value if the name stands for numbers, else this function itself."""
-        reply, arrays = self._ask("value", [], {})
-        with self._readable():
-            return self if reply.get("callable") else _rebuilt(reply, arrays)
-
-    @contextlib.contextmanager
-    def _readable(self):
-        try:
-            yield
-        except Exception as error:  # a student's code may have sent anything
-            raise NoAnswer(f"{self.name}: the kernel gave no answer to read.") from error
+        return self._ask("value", [], {})
 
     def _ask(self, what, arguments, keywords):
         request = pickle.dumps((what, self.name, arguments, keywords))
-        text = self._evaluate(
+        expression = (
             f"(lambda bridge: exec({BRIDGE!r}, bridge)"
             f" or bridge['answer']({request!r}, globals()))({{}})"
         )
-        with self._readable():
+        try:
+            text = self._evaluate(expression)
             reply, arrays = _read(base64.b64decode(text.strip("'"), validate=True))
-            kind, *about = reply.get("error", [""])
-            message, fits = about or ("", True)
-        if reply.get("missing"):
-            raise NameError(
-                f"name '{self.name}' is not defined: is its cell left empty, or did it fail?"
-            )
-        if "error" in reply:
-            self._raise(kind, message, fits)
-        return reply, arrays
+            if not (error := self._error(reply)):
+                changed = {int(name[7:]) for name in arrays if name.startswith("changed")}
+                for i in changed:
+                    arguments[i][:] = arrays[f"changed{i}"]
+                result = (
+                    self if what == "value" and reply.get("callable") else _rebuilt(reply, arrays)
+                )
+        except Exception as problem:  # a student's code may have sent anything
+            raise NoAnswer(f"{self.name}: the kernel gave no answer to read.") from problem
+        if error:
+            raise error
+        return result
 
-    def _raise(self, kind, message, fits):
-        """Raise what the function raised; ``told`` is what to tell if no checker catches it."""
+    def _error(self, reply):
+        """Return what the function raised; ``told`` is what to tell if no checker catches it."""
+        if reply.get("missing"):
+            why = "is not defined: is its cell left empty, or did it fail?"
+            return NameError(f"name '{self.name}' {why}")
+        if "error" not in reply:
+            return None
+        kind, message, fits = reply["error"]
         kind, message = _named(kind), str(message)[:LONGEST]
         if not fits:  # so that a checker sees which arguments the function does not take
             self.__signature__ = inspect.Signature([])
@@ -89,7 +82,7 @@ class Remote:
         error.told = f"your function {self.name} raised {raised}"
         if kind == "NotImplementedError":
             error.told = f"{self.name} is not written yet: it raised {raised}"
-        raise error
+        return error
 
 
 def _named(kind):
@@ -117,7 +110,7 @@ def _rebuilt(reply, arrays):
         return None
     if kind.startswith("other"):
         return type(_named(kind.partition(" ")[2]) or "object", (), {})()
-    parts = [arrays[f"part{i}"] for i in range(reply["count"])]
+    parts = [array for name, array in arrays.items() if name.startswith("part")]
     if kind == "one":
         return parts[0] if parts[0].ndim else parts[0][()]
     return tuple(parts) if kind == "tuple" else parts

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Iterable
 from pathlib import Path
 
 import zmq
@@ -50,6 +51,7 @@ if call(keyctl, 1, None) < 0 and call(keyctl, 0, -3, 0) >= 0:
     sys.exit("no keyring of its own")
 os.execv(sys.argv[1], sys.argv[1:])
 """
+SYSTEMD = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")  # by which systemd is found
 INSTALL = "install bubblewrap 0.8 or newer (apt-get install bubblewrap)"
 
 
@@ -57,19 +59,19 @@ class StopError(KeyboardInterrupt):
     """Nobody's work may be graded now: after any other error nbgrader goes on with the next."""
 
 
-def _shown() -> dict[str, Path]:
-    """Return what a sandbox shows, by the place it has there."""
-    python = {Path(p) for p in (sys.base_prefix, os.path.realpath(sys.base_prefix))}
-    python.add(Path(sys.executable).resolve().parents[1])
-    programs = [prefix / part for prefix in {Path("/usr"), *python} for part in ("bin", "lib")]
-    system = map(Path, ("/bin", "/lib", "/lib64", "/usr/lib64", "/etc/ld.so.cache"))
-    own = [Path(sys.prefix)] * (sys.prefix != sys.base_prefix)
-    paths = sorted({*programs, *system, *own, Path(shutil.which("bwrap"))})
-    return {str(p): p for p in paths if p.exists()} | {PACKAGE: Path(attnbook.__file__).parent}
+def _shown() -> list[str]:
+    """Return what a sandbox shows beside the package, where it is there."""
+    python = {sys.base_prefix, os.path.realpath(sys.base_prefix)}
+    python.add(str(Path(sys.executable).resolve().parents[1]))
+    programs = [f"{prefix}/{part}" for prefix in {"/usr", *python} for part in ("bin", "lib")]
+    system = ["/bin", "/lib", "/lib64", "/usr/lib64", "/etc/ld.so.cache", shutil.which("bwrap")]
+    return sorted({*programs, *system, *[sys.prefix] * (sys.prefix != sys.base_prefix)})
 
 
-def _options(*found: list[str]) -> list[str]:
-    return [word for option in found for word in option]
+def _each(option: str, *values: Iterable[object]) -> list[str]:
+    """Return an option once for each of some values, or of those that lie side by side."""
+    together = zip(*values, strict=True)
+    return [str(word) for each in together for word in (*option.split(), *each)]
 
 
 def _limited(command: list[str]) -> list[str]:
@@ -98,46 +100,43 @@ def confined(command: list[str], *folders: Path) -> list[str]:
     Where the grader is root, a first sandbox shows the same to nobody, who makes the second one:
     nobody may not enter a home folder of root's, where Python may lie.
     """
-    shown, first = _shown(), []
-    own = _options(*(["--bind", str(folder), str(folder)] for folder in folders))
+    bwrap, found, first = shutil.which("bwrap"), _shown(), []
+    sources, places = [*found, Path(attnbook.__file__).parent], [*found, PACKAGE]
+    own = _each("--bind", folders, folders)
     if os.geteuid() == 0:
-        parents = {str(p) for place in [*shown, *folders] for p in Path(place).parents} - {"/"}
+        parents = {str(p) for place in [*places, *folders] for p in Path(place).parents} - {"/"}
         parents |= {"/tmp"}  # where the second builds what it shows
-        first = [shutil.which("bwrap"), "--die-with-parent"]
-        first += _options(*(["--dir", place] for place in sorted(parents)))
-        first += _options(*(["--ro-bind", str(p), place] for place, p in shown.items()))
-        first += ["--dev-bind", "/dev", "/dev", "--bind", "/proc", "/proc"]
-        first += [*own, "--", "setpriv", f"--reuid={NOBODY}"]
-        first += [f"--regid={NOBODY}", "--clear-groups", "--"]
-        shown = {place: Path(place) for place in shown}
-    environment = {
+        first = [bwrap, "--die-with-parent", *_each("--dir", sorted(parents))]
+        first += _each("--ro-bind-try", sources, places)
+        first += ["--dev-bind", "/dev", "/dev", "--bind", "/proc", "/proc", *own, "--"]
+        first += ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--"]
+        sources = places
+    return [
+        *_together(),
+        *first,
+        *(bwrap, "--unshare-all", "--unshare-user", "--disable-userns", "--cap-drop", "ALL"),
+        *("--die-with-parent", "--new-session", "--hostname", "sandbox"),
+        *("--proc", "/proc", "--dev", "/dev"),
+        *_each(f"--size {DISK} --tmpfs", ("/tmp", "/var/tmp", "/dev/shm", HOME)),
+        *_each("--ro-bind-try", sources, places),
+        *own,
+        *("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", HOME),
+        *_each("--unsetenv", SYSTEMD),
+        *("--", *_limited(command)),
+    ]
+
+
+def bare() -> dict[str, str]:
+    """Return the environment of a sandbox, which a student's code can read."""
+    return {
         "HOME": HOME,
         "PATH": os.pathsep.join([f"{sys.prefix}/bin", "/usr/bin", "/bin"]),
         "PYTHONPATH": str(Path(PACKAGE).parent),
         "PYTHONSAFEPATH": "1",  # no file of a student's in place of a module
         "LANG": "C.UTF-8",
         **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
+        **{name: os.environ[name] for name in SYSTEMD if name in os.environ},
     }
-    empty = [["--size", str(DISK), "--tmpfs", at] for at in ("/tmp", "/var/tmp", "/dev/shm", HOME)]
-    return [
-        *_together(),
-        *first,
-        *(shutil.which("bwrap"), "--unshare-all", "--unshare-user", "--disable-userns"),
-        *("--cap-drop", "ALL"),
-        *("--die-with-parent", "--new-session", "--hostname", "sandbox"),
-        *("--proc", "/proc", "--dev", "/dev", *_options(*empty)),
-        *_options(*(["--ro-bind", str(p), place] for place, p in shown.items())),
-        *own,
-        *("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", HOME, "--clearenv"),
-        *_options(*(["--setenv", name, value] for name, value in environment.items())),
-        *("--", *_limited(command)),
-    ]
-
-
-def bare() -> dict[str, str]:
-    """Return the environment of a sandbox's first process, which a student's code can read."""
-    kept = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")  # by which systemd is found
-    return {"PATH": "/usr/bin:/bin"} | {k: os.environ[k] for k in kept if k in os.environ}
 
 
 def end(process: subprocess.Popen) -> None:
@@ -156,20 +155,18 @@ def why_not() -> str | None:
     with _folder() as folder:
         tried = confined([sys.executable, "-c", "import attnbook, ipykernel"], folder)
         done = subprocess.run(tried, env=bare(), capture_output=True, text=True)
-    errors = done.stderr.strip().splitlines()[-1:] or [f"status {done.returncode}"]
     if not done.returncode:
         return None
-    if "Unknown option" in errors[0]:
-        return INSTALL
-    return f"let bubblewrap make a sandbox and run {sys.executable} there. It says: {errors[0]}"
+    said = [f"status {done.returncode}", *done.stderr.strip().splitlines()][-1]
+    wanted = f"let bubblewrap make a sandbox and run {sys.executable} there. It says: {said}"
+    return INSTALL if "Unknown option" in said else wanted
 
 
-@contextlib.contextmanager
-def _folder():
-    with tempfile.TemporaryDirectory(prefix="kernel-") as folder:
-        if os.geteuid() == 0:
-            os.chown(folder, NOBODY, NOBODY)
-        yield Path(folder)
+def _folder() -> tempfile.TemporaryDirectory:
+    made = tempfile.TemporaryDirectory(prefix="kernel-")
+    if os.geteuid() == 0:
+        os.chown(made.name, NOBODY, NOBODY)
+    return made
 
 
 def _memory() -> int:
@@ -185,9 +182,8 @@ class Kernel(AsyncKernelManager):
 
     def __init__(self, **options):
         super().__init__(**options)
-        self._stack, self._over = contextlib.ExitStack(), threading.Event()
-        self._within = self._stack.enter_context(_folder())
-        self.unconfined = bool(why_not())
+        self._folder, self._over = _folder(), threading.Event()
+        self._within = Path(self._folder.name)
         self.transport, self.ip = "ipc", str(self._within / "socket")
         self.connection_file = str(self._within / "kernel.json")
         self.context.setsockopt(zmq.MAXMSGSIZE, LARGEST)
@@ -200,12 +196,12 @@ class Kernel(AsyncKernelManager):
         command = [sys.executable, "-m", "ipykernel_launcher", "-f", self.connection_file]
         # To send a long answer without copying it takes a thread: there may be no room for one.
         command += [f"--Session.copy_threshold={LARGEST}", *(extra_arguments or [])]
-        return command if self.unconfined else confined(command, self._within)
+        return command if why_not() else confined(command, self._within)
 
     async def start_kernel(self, **options):
         """Start the kernel, without the class's phrase in its environment."""
         ours = {"env": bare(), "cwd": "/"}
-        if self.unconfined:
+        if why_not():
             hidden = (VARIABLE, "PYTHONPATH")
             ours = {"env": {k: v for k, v in os.environ.items() if k not in hidden}}
         quiet = dict.fromkeys(("stdout", "stderr"), subprocess.DEVNULL)  # not your terminal
@@ -213,7 +209,7 @@ class Kernel(AsyncKernelManager):
 
     def connected(self) -> None:
         """Remove the folder of the sockets, and begin to watch what the kernel sends."""
-        self._stack.close()
+        self._folder.cleanup()
         threading.Thread(target=self._watch, args=[_memory() + GROWTH], daemon=True).start()
 
     def _watch(self, allowed):
@@ -226,7 +222,7 @@ class Kernel(AsyncKernelManager):
     async def _async_cleanup_resources(self, restart=False):
         self._over.set()
         await super()._async_cleanup_resources(restart)
-        self._stack.close()
+        self._folder.cleanup()
 
     cleanup_resources = _async_cleanup_resources
 

@@ -8,24 +8,16 @@ import nbgrader.api
 from nbgrader.converters import Autograde, GenerateAssignment, GenerateFeedback
 from nbgrader.preprocessors import Execute, OverwriteCells
 
+from course.grading import steps
 from course.grading.door import only_collected
 from course.grading.executing import JudgedExecute
 from course.grading.formgrading import guard
 from course.grading.showing import ShowOnly
-from course.grading.steps import (
-    AddHiddenTests,
-    ByTheDoor,
-    InertPage,
-    ReleaseFeedback,
-    SetClassSeed,
-    UnpackNothing,
-    in_time,
-)
 
 # Of which a method and a name are replaced here; a test compares with constraints.txt.
 WRITTEN_FOR = {"nbgrader": "0.9.5"}
 for converter in (Autograde, GenerateFeedback):
-    converter.convert_single_notebook = in_time(converter.convert_single_notebook)
+    converter.convert_single_notebook = steps.in_time(converter.convert_single_notebook)
 # A notebook's steps open the gradebook ten times; each would compile all statements anew.
 nbgrader.api.create_engine = functools.cache(nbgrader.api.create_engine)
 
@@ -44,29 +36,26 @@ def settle(c, root: Path) -> None:
     c.CourseDirectory.root = str(root)
     c.CourseDirectory.db_url = f"sqlite:///{root}/{GRADEBOOK}?timeout=60"  # seconds to wait
     c.IncludeHeaderFooter.header = ""
-    c.GenerateAssignment.preprocessors = [SetClassSeed, *GenerateAssignment.preprocessors.default()]
+    c.GenerateAssignment.preprocessors = [
+        steps.SetClassSeed,
+        *GenerateAssignment.preprocessors.default(),
+    ]
     c.Autograde.pre_convert_hook = only_collected
-    c.Autograde.sanitize_preprocessors = [
-        AddHiddenTests if step is OverwriteCells else step
-        for step in Autograde.sanitize_preprocessors.default()
-    ]
-    c.Autograde.autograde_preprocessors = [
-        *(
-            JudgedExecute if step is Execute else step
-            for step in Autograde.autograde_preprocessors.default()
-        ),
-        ShowOnly,
-    ]
+    ours = {OverwriteCells: steps.AddHiddenTests, Execute: JudgedExecute}
+    for name in ("sanitize_preprocessors", "autograde_preprocessors"):
+        before = getattr(Autograde, name).default()
+        c.Autograde[name] = [ours.get(step, step) for step in before]
+    c.Autograde.autograde_preprocessors.append(ShowOnly)
     # A kernel's warnings are about no student.
     c.JudgedExecute.extra_arguments = ["--log-level=ERROR"]
     c.JudgedExecute.timeout = 30  # seconds for a cell
     c.JudgedExecute.call_timeout = 10  # seconds for one call of a student's function in a test
     c.JudgedExecute.most_seconds = 300  # seconds for a notebook, whatever it does
 
-    c.ZipCollectApp.extractor_plugin = UnpackNothing
-    c.ExchangeFactory.collect = ByTheDoor
+    c.ZipCollectApp.extractor_plugin = steps.UnpackNothing
+    c.ExchangeFactory.collect = steps.ByTheDoor
     # A template of ours replaces nbconvert's, which would ask another host.
     theirs = Path(nbgrader.__file__).parent / "server_extensions/formgrader/templates"
     c.HTMLExporter.extra_template_basedirs = [str(TEMPLATES), str(theirs)]
-    c.GenerateFeedback.preprocessors = [*GenerateFeedback.preprocessors.default(), InertPage]
-    c.ExchangeFactory.release_feedback = ReleaseFeedback
+    c.GenerateFeedback.preprocessors = [*GenerateFeedback.preprocessors.default(), steps.InertPage]
+    c.ExchangeFactory.release_feedback = steps.ReleaseFeedback

@@ -42,10 +42,10 @@ STUDENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")  # safe as a folder, in
 # name: then nobody can call himself, or a file in a zip, so that it counts as another student's.
 UPLOAD = re.compile(r"(?sa).*?_(\d{1,30})_(?:(\d{1,30})_|assignsubmission_file(?:_|$))")
 SHARED = re.compile(r"(?sa)([^+]*)\+([^+]*)\+(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?) UTC(\+.*)?")
+BY_HAND = r"(?s)(?!{0})([^/]+)\.ipynb|([^/]+)/(?:{0}/)?{0}\.ipynb"
 SECRET = "submission_secret.txt"  # by which nbgrader gives feedback back, as well as by the date
 FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 LEDGER = "collected.json"  # what came through this door
-EARLY = "its reading ended early: does python -m course.grading.sandbox say why?"
 
 
 class Upload(NamedTuple):
@@ -55,7 +55,6 @@ class Upload(NamedTuple):
     student: str = ""
     way: str = "by hand"
     order: float = 0
-    date: str = ""
     problem: str = ""
     at: int | None = None  # where in an archive
 
@@ -80,17 +79,16 @@ def plain(text: str, most: int = 120) -> str:
 
 def whose(parts: tuple[str, ...], assignment: str) -> Upload:
     """Return whose a file is by its path, and what is wrong with that."""
-    notebook = f"{assignment}.ipynb"
-    named = f"no notebook, or zip of one, whose name begins with {assignment}"
     for i, part in enumerate(parts):
         if found := UPLOAD.match(part):
-            own = [*filter(None, [part[found.end() :]]), *parts[i + 1 :][-1:]]
-            ours = all(name.startswith(assignment) for name in own)
-            ours &= parts[-1].endswith((".ipynb", ".zip"))
-            problem = "" if ours else named
+            problem, own = "", [part[found.end() :] or assignment, *parts[i + 1 :][-1:]]
             if UPLOAD.match(part, found.end()):
                 problem = "whose it is can be read in two ways"
-            return Upload(parts, found[1], "upload", int(found[2] or 0), problem=problem)
+            elif not (
+                own[-1].endswith((".ipynb", ".zip")) and all(n.startswith(assignment) for n in own)
+            ):
+                problem = f"no notebook, or zip of one, whose name begins with {assignment}"
+            return Upload(parts, found[1], "upload", int(found[2] or 0), problem)
     if found := SHARED.fullmatch(parts[0]):
         try:
             when = datetime.datetime.fromisoformat(f"{found[3]}+00:00").timestamp()
@@ -99,12 +97,10 @@ def whose(parts: tuple[str, ...], assignment: str) -> Upload:
         if when < 0:
             return Upload(parts, problem="its date is none")
         late = "its date is yet to come" if when > time.time() + 60 else ""
-        return Upload(parts, found[1], "shared", when, f"{found[3]} UTC", late)
-    if parts[1:] in [(notebook,), (assignment, notebook)]:
-        return Upload(parts, parts[0])
-    student, ending = os.path.splitext(parts[0])
-    if len(parts) == 1 and ending == ".ipynb" and not student.startswith(assignment):
-        return Upload(parts, student)
+        return Upload(parts, found[1], "shared", when, late)
+    by_hand = BY_HAND.format(re.escape(assignment))
+    if found := re.fullmatch(by_hand, "/".join(parts)):
+        return Upload(parts, found[1] or found[2])
     return Upload(parts, problem="its name tells no student")
 
 
@@ -160,13 +156,15 @@ class Door:
         with contextlib.ExitStack() as stack:
             stack.callback(os.close, opened := os.open(source, FLAGS))
             archive = stat.S_ISREG(os.fstat(opened).st_mode)
-            for upload in self._packed(opened) if archive else self._laid(opened):
+            for upload in self._packed(opened) if archive else self._laid(source):
                 if problem := upload.problem or self._of_nobody(upload.student):
                     rows.append(upload.row("REFUSED", problem))
                 else:
                     by_student[upload.student].append(upload)
             for uploads in by_student.values():
-                uploads.sort(key=lambda upload: (-upload.order, len("/".join(upload.parts))))
+                uploads.sort(
+                    key=lambda upload: (-upload.order, len("/".join(upload.parts)), upload)
+                )
                 rows += self._newest(opened, uploads)
         return sorted(rows)
 
@@ -181,56 +179,52 @@ class Door:
             if not name.endswith("/"):
                 yield whose(tuple(name.split("/")), self.assignment)._replace(at=at)
 
-    def _laid(self, top):
-        """Yield what may be submissions in a folder."""
+    def _laid(self, source):
+        """Yield what may be submissions in a folder; what each is, is asked when it is opened."""
         notebook = f"{self.assignment}.ipynb"
-        for name in sorted(os.listdir(top)):
+        for name in os.listdir(source):
             shared, paths = SHARED.fullmatch(name), [(name, notebook)]
             if name.startswith(".") or (shared and shared[2] != self.assignment):
                 continue
-            with contextlib.suppress(OSError), contextlib.ExitStack() as stack:
-                stack.callback(os.close, opened := os.open(name, FLAGS, dir_fd=top))
-                paths = [(name,)]  # if it is no folder
-                within = stack.enter_context(os.scandir(opened))
-                inside = {each.name for each in itertools.islice(within, MOST)}
-                deeper = [self.assignment] * (self.assignment in inside and not shared)
-                paths = [(name, *deeper, notebook)]
-                if UPLOAD.match(name):
-                    paths = [(name, each) for each in sorted(inside)]
+            if not os.path.isdir(source / name):
+                paths = [(name,)]
+            elif UPLOAD.match(name):
+                with contextlib.suppress(OSError), os.scandir(source / name) as inside:
+                    paths = [(name, each.name) for each in itertools.islice(inside, MOST)]
+            elif not shared and os.path.isdir(source / name / self.assignment):
+                paths = [(name, self.assignment, notebook)]
             yield from (whose(path, self.assignment) for path in paths)
 
     def _newest(self, opened, uploads):
         """Put the newest of a student's submissions that can be read; yield what became of each."""
-        tried = 0
-        for at, upload in enumerate(uploads):
+        tried, waiting = 0, iter(uploads)
+        for upload in waiting:
             try:
-                content = self._content(opened, upload) if upload.at is None else None
+                content = None
+                if upload.at is None:
+                    content = self._content(opened, upload, upload.parts)
                 if (tried := tried + 1) > TRIES:
                     raise ValueError(f"{TRIES} that are newer cannot be read")
-                file = opened if content is None else subprocess.PIPE
-                found = self._read(upload.at, file, content)
+                found = self._read(upload.at, opened, content)
             except ValueError as error:
                 yield upload.row("REFUSED", str(error))
-                continue
-            yield upload.row(*self._put(opened, upload, **found))
-            yield from (older.row("left out", "one is newer") for older in uploads[at + 1 :])
-            return
+            else:
+                yield upload.row(*self._put(opened, upload, **found))
+                yield from (older.row("left out", "one is newer") for older in waiting)
 
-    def _content(self, top, upload, *beside, most=LARGEST):
-        """Return the bytes of a submission in a folder, or of a file beside it."""
+    def _content(self, top, upload, parts, most=LARGEST):
         own = {_name(os.fstat(top).st_uid), _name(os.geteuid())}
-        owners = {upload.student} if upload.way == "shared" else own
-        return _content(top, (upload.parts[0], *beside) if beside else upload.parts, owners, most)
+        return _content(top, parts, {upload.student} if upload.way == "shared" else own, most)
 
-    def _read(self, at, file, content=None):
+    def _read(self, at, archive, content=None):
         """Return what is in a file, or at a place in an archive; it is read in the sandbox."""
         about = json.dumps([at, self.assignment, self.names, LARGEST, LONGEST])
         command = [sys.executable, "-I", "-S", "-c", READING, about]
         command = command if sandbox.why_not() else sandbox.confined(command)
+        how = {"stdin": archive if content is None else subprocess.PIPE, "start_new_session": True}
+        how |= {"stderr": subprocess.DEVNULL, "env": sandbox.bare()}
         with tempfile.TemporaryFile() as said:
-            how = {"stdin": file, "stdout": said, "stderr": subprocess.DEVNULL}
-            how |= {"env": sandbox.bare(), "start_new_session": True}
-            with subprocess.Popen(command, **how) as process:
+            with subprocess.Popen(command, stdout=said, **how) as process:
                 try:
                     process.communicate(content, timeout=SECONDS)
                 except subprocess.TimeoutExpired:
@@ -238,7 +232,7 @@ class Door:
             said.seek(0)
             begun, line = said.readline(), said.readline(4 * LARGEST)
         if not begun:
-            raise OSError(EARLY)
+            raise OSError("its reading ended early: does python -m course.grading.sandbox say why?")
         if not line.endswith(b"\n"):
             raise ValueError(f"to read it takes more than {SECONDS} s, or memory")
         found, problem = json.loads(line)
@@ -274,11 +268,11 @@ class Door:
         folder.mkdir(parents=True)
         (folder / f"{self.assignment}.ipynb").write_text(json.dumps(notebook, indent=1) + "\n")
         if upload.way == "shared":
-            (folder / "timestamp.txt").write_text(upload.date)
+            (folder / "timestamp.txt").write_text(f"{SHARED.fullmatch(upload.parts[0])[3]} UTC")
             with contextlib.suppress(ValueError):
-                secret = self._content(opened, upload, SECRET, most=128).decode()
-                if secret := re.sub("[^0-9a-f]", "", secret):
-                    (folder / SECRET).write_text(secret)
+                secret = self._content(opened, upload, (upload.parts[0], SECRET), most=128)
+                if re.fullmatch(rb"[0-9a-f]+", secret):
+                    (folder / SECRET).write_bytes(secret)
         about = {"way": upload.way, "order": upload.order, "answered": answered}
         collected[upload.student] = about | {"sha256": _digest(folder)}
         kept = self.root / f"{LEDGER}.new"

@@ -51,7 +51,6 @@ if call(keyctl, 1, None) < 0 and call(keyctl, 0, -3, 0) >= 0:
     sys.exit("no keyring of its own")
 os.execv(sys.argv[1], sys.argv[1:])
 """
-SYSTEMD = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")  # by which systemd is found
 INSTALL = "install bubblewrap 0.8 or newer (apt-get install bubblewrap)"
 
 
@@ -111,6 +110,14 @@ def confined(command: list[str], *folders: Path) -> list[str]:
         first += ["--dev-bind", "/dev", "/dev", "--bind", "/proc", "/proc", *own, "--"]
         first += ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--"]
         sources = places
+    environment = {
+        "HOME": HOME,
+        "PATH": os.pathsep.join([f"{sys.prefix}/bin", "/usr/bin", "/bin"]),
+        "PYTHONPATH": str(Path(PACKAGE).parent),
+        "PYTHONSAFEPATH": "1",  # no file of a student's in place of a module
+        "LANG": "C.UTF-8",
+        **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
+    }
     return [
         *_together(),
         *first,
@@ -120,23 +127,16 @@ def confined(command: list[str], *folders: Path) -> list[str]:
         *_each(f"--size {DISK} --tmpfs", ("/tmp", "/var/tmp", "/dev/shm", HOME)),
         *_each("--ro-bind-try", sources, places),
         *own,
-        *("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", HOME),
-        *_each("--unsetenv", SYSTEMD),
+        *("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", HOME, "--clearenv"),
+        *_each("--setenv", environment, environment.values()),
         *("--", *_limited(command)),
     ]
 
 
 def bare() -> dict[str, str]:
-    """Return the environment of a sandbox, which a student's code can read."""
-    return {
-        "HOME": HOME,
-        "PATH": os.pathsep.join([f"{sys.prefix}/bin", "/usr/bin", "/bin"]),
-        "PYTHONPATH": str(Path(PACKAGE).parent),
-        "PYTHONSAFEPATH": "1",  # no file of a student's in place of a module
-        "LANG": "C.UTF-8",
-        **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
-        **{name: os.environ[name] for name in SYSTEMD if name in os.environ},
-    }
+    """Return the environment of a sandbox's first process, which a student's code can read."""
+    kept = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")  # by which systemd is found
+    return {"PATH": "/usr/bin:/bin"} | {k: os.environ[k] for k in kept if k in os.environ}
 
 
 def end(process: subprocess.Popen) -> None:

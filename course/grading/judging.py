@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 from collections.abc import Callable
 from pathlib import Path
@@ -12,10 +11,9 @@ import numpy as np
 
 from attnbook.exercises import symptoms
 from attnbook.exercises.examining import examine
-from attnbook.exercises.exercise import Exercise, Inputs, WrongAnswer, read_hints
+from attnbook.exercises.exercise import Exercise, WrongAnswer, read_hints
 from course.chapters import chapters
 from course.grading.seeds import class_seed, secret_seed
-from course.grading.task import Measurement
 
 GENERAL = read_hints(Path(__file__).with_suffix(".ini"))["judging"]
 
@@ -50,23 +48,6 @@ def judge_value(name: str, measured, *read, phrase: str) -> None:
     number = found.arrays[0] if found and found.arrays and found.dtypes[0].kind in "iuf" else None
     if number is None or number.shape or not np.isclose(number, expected):
         _refuse(name, "read_off", how=task.say(task.how))
-
-
-def cases_of(name: str, phrase: str) -> list[Inputs]:
-    """Return the arguments of each case of a task, as the class draws them."""
-    task = all_tasks()[name]
-    measured = isinstance(task, Measurement)
-    seed = class_seed(phrase) if measured else secret_seed(name, phrase)
-    return [arguments for arguments, _ in task.cases(np.random.default_rng(seed))]
-
-
-def ask(name: str, answer: Callable, phrase: str) -> None:
-    """Raise WrongAnswer unless an answer of a bank is right, as a hidden test does."""
-    if not isinstance(all_tasks()[name], Measurement):
-        return judge(name, answer, phrase)
-    with np.errstate(all="ignore"):
-        measured = answer(*copy.deepcopy(cases_of(name, phrase)[0]).values())
-        return judge_value(name, measured, phrase=phrase)
 
 
 def _refuse(name: str, id_: str, **fields: object) -> NoReturn:

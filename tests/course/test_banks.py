@@ -12,11 +12,11 @@ from attnbook.exercises import WrongAnswer
 from course import grading, verdicts
 from course.chapters import chapters
 from course.grading import judging, seeds
-from course.grading.judging import all_tasks, ask, cases_of, judge_value
+from course.grading.judging import all_tasks, judge_value
 from course.grading.seeds import class_seed
 from course.grading.task import Measurement
 from course.promises import keep
-from course.verdicts import Judged, Verdict, verdict
+from course.verdicts import Judged, Verdict, ask, cases_of, verdict
 
 TASKS = all_tasks()
 BANKS = [chapter.part("task_answers").BANK for chapter in chapters()]

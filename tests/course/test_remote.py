@@ -14,9 +14,10 @@ import pytest
 import attnbook
 from attnbook.exercises import WrongAnswer
 from course.grading import judging
-from course.grading.judging import all_tasks, cases_of
+from course.grading.judging import all_tasks
 from course.grading.remote import NoAnswer, Remote
 from course.grading.task import Measurement
+from course.verdicts import cases_of
 from tools import students
 
 PHRASE = "demo"

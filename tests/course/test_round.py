@@ -18,7 +18,8 @@ from bs4 import BeautifulSoup
 from attnbook.exercises import WrongAnswer
 from course.chapters import ROOT, chapters
 from course.grading import EXAMPLES
-from course.grading.judging import all_tasks, ask
+from course.grading.judging import all_tasks
+from course.verdicts import ask
 from tools import grade_demo, students
 
 COURSE = ROOT / ".venv-course" / "bin" / "python"

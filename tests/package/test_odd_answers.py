@@ -15,9 +15,9 @@ import pytest
 from attnbook.exercises import WrongAnswer, check
 from attnbook.exercises.exercise import COMMON
 from course.chapters import chapters
-from course.grading.judging import all_tasks, ask, cases_of, judge_value
+from course.grading.judging import all_tasks, judge_value
 from course.grading.task import Measurement
-from course.verdicts import PHRASE
+from course.verdicts import PHRASE, ask, cases_of
 
 EXERCISES = {name: found for each in chapters() for name, found in each.checkers.items()}
 TASKS = all_tasks()

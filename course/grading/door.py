@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from course.grading import sandbox
+from course.words import say
 
 READING = Path(__file__).with_name("reading.py").read_text(encoding="utf-8")
 LARGEST = 2**22  # bytes of a submission
@@ -244,15 +245,14 @@ class Door:
         """Put a submission where nbgrader looks, unless a better one is there; say so."""
         notebook, answered, changed = json.loads(self.release), 0, []
         for cell in notebook["cells"]:
-            role = cell["metadata"].get("nbgrader", {})
-            name, released = role.get("grade_id"), "".join(cell["source"])
-            text = texts.get(name, "" if name else released)
-            differs = text.strip() != released.strip()
-            if role.get("solution"):
-                cell["source"] = text
-                answered += bool(text.strip() and differs)
-            elif differs:
-                changed.append(name)
+            if role := cell["metadata"].get("nbgrader"):
+                text = texts.get(role["grade_id"], "")
+                differs = text.strip() != "".join(cell["source"]).strip()
+                if role["solution"]:
+                    cell["source"] = text
+                    answered += bool(text.strip() and differs)
+                elif differs:
+                    changed.append(role["grade_id"])
         ledger = _ledger(self.root)
         collected = ledger.setdefault(self.assignment, {})
         before = collected.get(upload.student, {})
@@ -291,13 +291,11 @@ def _ledger(root: Path) -> dict:
 
 def _digest(folder: Path) -> str:
     """Return the digest of all that lies in a submission's folder."""
-    if folder.is_symlink() or not folder.is_dir():
-        return ""
     inside = sorted(
         (str(path.relative_to(folder)), path.is_symlink(), path.is_file() and path.read_bytes())
         for path in folder.rglob("*")
     )
-    return hashlib.sha256(repr(inside).encode()).hexdigest()
+    return "" if folder.is_symlink() else hashlib.sha256(repr(inside).encode()).hexdigest()
 
 
 def only_collected(notebooks: list[str], **_) -> None:
@@ -305,7 +303,4 @@ def only_collected(notebooks: list[str], **_) -> None:
     for folder in {Path(notebook).parent for notebook in notebooks}:
         about = _ledger(folder.parents[2]).get(folder.name, {}).get(folder.parent.name)
         if not about or about["sha256"] != _digest(folder):
-            raise sandbox.StopError(
-                f"Grading stops: {folder} was not put there by make collect. Move it away, and "
-                "collect it from there"
-            )
+            raise sandbox.StopError(say("not_by_the_door", folder=folder))

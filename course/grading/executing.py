@@ -28,11 +28,10 @@ from course.grading.judging import GENERAL
 from course.grading.remote import NoAnswer, Remote
 from course.grading.seeds import SEED, class_phrase, class_seed
 from course.grading.showing import LEFT_OUT, plain_outputs
+from course.words import say
 
 # Whose methods, some of them private, are replaced here; a test compares with constraints.txt.
 WRITTEN_FOR = {"nbgrader": "0.9.5", "nbclient": "0.11.0"}
-ON_YOURS = GENERAL["not_on_yours"]
-LOST = "The names of this cell are lost, those of other cells are kept."
 SHOWN = {"status", "stream", "display_data", "update_display_data", "execute_result", "error"}
 SHOWN |= {"clear_output"}  # messages; those of widgets, for one, are none
 
@@ -91,7 +90,7 @@ class JudgedExecute(Execute):
     def preprocess(self, nb, resources=None, km=None):
         """Execute and judge a notebook."""
         if sandbox.why_not() and not self.run_student_code_unconfined:
-            self._stop(sandbox.HELP.format(sandbox.why_not()))
+            self._stop(say("no_sandbox", why=sandbox.why_not()))
         self.interrupt_on_timeout = False  # a loop may catch the interrupt: end the kernel instead
         self.raise_on_iopub_timeout = False  # of a flood some is lost, even its end
         self.shutdown_kernel = "immediate"
@@ -146,7 +145,7 @@ class JudgedExecute(Execute):
             cell.outputs = plain_outputs(cell.outputs)
             self._done.append((cell, index))
         except Exception as error:
-            self._tell(cell, type(error), [f"{self._why(error, self.timeout)}. {LOST}"])
+            self._tell(cell, type(error), [f"{self._why(error, self.timeout)}. {GENERAL['lost']}"])
             self._restart()
 
     def _why(self, error, limit):
@@ -186,7 +185,8 @@ class JudgedExecute(Execute):
         for cell, statements, namespace in self._later:
             hidden = [statement for statement in statements if isinstance(statement, ast.Expr)]
             if over or next(raised(hidden, namespace), None):
-                self._tell(cell, WrongAnswer, [f"not run, since {over}." if over else ON_YOURS])
+                why = f"not run, since {over}." if over else GENERAL["not_on_yours"]
+                self._tell(cell, WrongAnswer, [why])
 
     def _tell(self, cell, kind, messages):
         if self._failed:  # it is not the student's fault

@@ -6,6 +6,7 @@ a line when it has begun, and then another, of JSON: what it found, and what is 
 
 import io
 import json
+import re
 import sys
 import zipfile
 
@@ -29,14 +30,10 @@ def notebook(found, named, most):
     """Return a notebook's bytes; of several in a zip those of the one with the shortest path."""
     if found[:2] != b"PK":
         return found
+    # In no folder that is hidden, or that a Mac adds.
+    wanted = re.compile(rf"(?:(?!\.|__MACOSX)[^/]*/)*{re.escape(named)}[^/]*\.ipynb")
     with zipfile.ZipFile(io.BytesIO(found)) as archive:
-        inside = [
-            member
-            for member in archive.infolist()
-            if member.filename.endswith(".ipynb")
-            and member.filename.split("/")[-1].startswith(named)
-            and not any(part.startswith((".", "__MACOSX")) for part in member.filename.split("/"))
-        ]
+        inside = [member for member in archive.infolist() if wanted.fullmatch(member.filename)]
         if not inside:
             raise Refused(f"no notebook in it whose name begins with {named}")
         return content(archive, min(inside, key=lambda member: len(member.filename)), most)

@@ -51,18 +51,16 @@ class Remote:
         try:
             text = self._evaluate(expression)
             reply, arrays = _read(base64.b64decode(text.strip("'"), validate=True))
+            if what == "value" and reply.get("callable"):
+                return self
             if not (error := self._error(reply)):
-                changed = {int(name[7:]) for name in arrays if name.startswith("changed")}
-                for i in changed:
-                    arguments[i][:] = arrays[f"changed{i}"]
-                result = (
-                    self if what == "value" and reply.get("callable") else _rebuilt(reply, arrays)
-                )
+                for name, array in arrays.items():
+                    if name.startswith("changed"):
+                        arguments[int(name.removeprefix("changed"))][:] = array
+                return _rebuilt(reply, arrays)
         except Exception as problem:  # a student's code may have sent anything
             raise NoAnswer(f"{self.name}: the kernel gave no answer to read.") from problem
-        if error:
-            raise error
-        return result
+        raise error
 
     def _error(self, reply):
         """Return what the function raised; ``told`` is what to tell if no checker catches it."""

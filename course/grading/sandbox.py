@@ -35,13 +35,6 @@ SECONDS = 900  # of a processor; a notebook's own limit comes before
 LARGEST = 2**23  # bytes of each part of a message that the kernel sends
 WAITING = 50  # such messages that wait to be read
 GROWTH = 2**29  # bytes by which our own memory may grow while we read them
-UNCONFINED = "--JudgedExecute.run_student_code_unconfined=True"
-HELP = (
-    "Nothing is graded: {}.\nStudents' code runs in a sandbox only. "
-    "The page Assign and grade (book/instructors-grading.md) says what else a machine needs. "
-    f"{UNCONFINED} grades without one: then a student's code can do all that you can, "
-    "as reading and changing files, scores and what others handed in."
-)
 # A process has its parent's keyring of the session, in which it finds keys and leaves some. Where
 # it gets none of its own it may have none.
 ALONE = """
@@ -77,8 +70,7 @@ def _limited(command: list[str]) -> list[str]:
     """Return how to run a command that is the first to go where memory is short."""
     limits = {"as": MEMORY, "nproc": PROCESSES, "fsize": DISK, "cpu": SECONDS, "core": 0}
     limited = ["prlimit", *(f"--{name}={value}" for name, value in limits.items()), "--"]
-    alone = [sys.executable, "-I", "-S", "-c", ALONE]
-    return ["choom", "-n", "1000", "--", *limited, *alone, *command]
+    return ["choom", "-n", "1000", "--", *limited, sys.executable, "-ISc", ALONE, *command]
 
 
 @functools.cache

@@ -21,10 +21,6 @@ for converter in (Autograde, GenerateFeedback):
 # A notebook's steps open the gradebook ten times; each would compile all statements anew.
 nbgrader.api.create_engine = functools.cache(nbgrader.api.create_engine)
 
-# Not nbgrader's own name: where these settings were not loaded, it finds no assignment to grade.
-GRADEBOOK = "scores.db"
-TEMPLATES = Path(__file__).with_name("templates")
-
 
 def settle(c, root: Path) -> None:
     """Set nbgrader's configuration for the course in a folder."""
@@ -34,12 +30,11 @@ def settle(c, root: Path) -> None:
     guard()
     c.CourseDirectory.course_id = "attention"
     c.CourseDirectory.root = str(root)
-    c.CourseDirectory.db_url = f"sqlite:///{root}/{GRADEBOOK}?timeout=60"  # seconds to wait
+    # Not by nbgrader's own name: where this is not loaded, it finds no assignment to grade.
+    c.CourseDirectory.db_url = f"sqlite:///{root}/scores.db?timeout=60"  # seconds to wait
     c.IncludeHeaderFooter.header = ""
-    c.GenerateAssignment.preprocessors = [
-        steps.SetClassSeed,
-        *GenerateAssignment.preprocessors.default(),
-    ]
+    release = GenerateAssignment.preprocessors.default()
+    c.GenerateAssignment.preprocessors = [steps.SetClassSeed, *release]
     c.Autograde.pre_convert_hook = only_collected
     ours = {OverwriteCells: steps.AddHiddenTests, Execute: JudgedExecute}
     for name in ("sanitize_preprocessors", "autograde_preprocessors"):
@@ -55,7 +50,8 @@ def settle(c, root: Path) -> None:
     c.ZipCollectApp.extractor_plugin = steps.UnpackNothing
     c.ExchangeFactory.collect = steps.ByTheDoor
     # A template of ours replaces nbconvert's, which would ask another host.
-    theirs = Path(nbgrader.__file__).parent / "server_extensions/formgrader/templates"
-    c.HTMLExporter.extra_template_basedirs = [str(TEMPLATES), str(theirs)]
+    theirs = Path(nbgrader.__file__).parent / "server_extensions/formgrader"
+    templates = [str(folder / "templates") for folder in (Path(__file__).parent, theirs)]
+    c.HTMLExporter.extra_template_basedirs = templates
     c.GenerateFeedback.preprocessors = [*GenerateFeedback.preprocessors.default(), steps.InertPage]
     c.ExchangeFactory.release_feedback = steps.ReleaseFeedback

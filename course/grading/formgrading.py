@@ -36,10 +36,9 @@ def policy(handler: object = None) -> str:
 
 def guard() -> None:
     """Give the pages of a Formgrader that runs in this process their policy."""
-    name = "nbgrader.server_extensions.formgrader"
-    if f"{name}.handlers" not in sys.modules:
+    handlers = sys.modules.get("nbgrader.server_extensions.formgrader.handlers")
+    if not handlers:
         return
-    pages, handlers = (sys.modules[f"{name}.{each}"] for each in ("base", "handlers"))
 
     def marked(handler, key="nbgrader_exporter"):
         made = handler.settings[key]
@@ -49,7 +48,7 @@ def guard() -> None:
     def render(handler, template, **about):
         return marked(handler, "nbgrader_jinja2_env").get_template(template).render(**about)
 
-    pages.BaseHandler.exporter = property(marked)
-    pages.BaseHandler.render = render
-    pages.BaseHandler.content_security_policy = property(policy)
+    handlers.BaseHandler.exporter = property(marked)
+    handlers.BaseHandler.render = render
+    handlers.BaseHandler.content_security_policy = property(policy)
     handlers.SubmissionFilesHandler.content_security_policy = "sandbox"

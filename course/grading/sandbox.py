@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -44,6 +45,24 @@ if call(keyctl, 1, None) < 0 and call(keyctl, 0, -3, 0) >= 0:
     sys.exit("no keyring of its own")
 os.execv(sys.argv[1], sys.argv[1:])
 """
+# The command of a sandbox, as one would type it: what makes it nobody's where the grader is root,
+# what comes before all that is shown there, and what behind. No file of a student's is taken for a
+# module; the processes are the first to go where memory is short.
+AS_NOBODY = f"""
+--die-with-parent --dev-bind /dev /dev --bind /proc /proc --
+setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups --
+""".split()
+BEFORE = f"""
+--unshare-all --unshare-user --disable-userns --cap-drop ALL --die-with-parent --new-session
+--hostname sandbox --proc /proc --dev /dev --size {DISK} --tmpfs /tmp --size {DISK} --tmpfs /var/tmp
+--size {DISK} --tmpfs /dev/shm --size {DISK} --tmpfs {HOME}
+--clearenv --setenv HOME {HOME} --setenv PYTHONPATH {Path(PACKAGE).parent} --setenv PYTHONSAFEPATH 1
+--setenv LANG C.UTF-8 --setenv OMP_NUM_THREADS 1 --setenv OPENBLAS_NUM_THREADS 1
+""".split()
+BEHIND = f"""
+--remount-ro /dev --remount-ro / --chdir {HOME} -- choom -n 1000 --
+prlimit --as={MEMORY} --nproc={PROCESSES} --fsize={DISK} --cpu={SECONDS} --core=0 --
+""".split()
 INSTALL = "install bubblewrap 0.8 or newer (apt-get install bubblewrap)"
 
 
@@ -63,14 +82,7 @@ def _shown() -> list[str]:
 def _each(option: str, *values: Iterable[object]) -> list[str]:
     """Return an option once for each of some values, or of those that lie side by side."""
     together = zip(*values, strict=True)
-    return [str(word) for each in together for word in (*option.split(), *each)]
-
-
-def _limited(command: list[str]) -> list[str]:
-    """Return how to run a command that is the first to go where memory is short."""
-    limits = {"as": MEMORY, "nproc": PROCESSES, "fsize": DISK, "cpu": SECONDS, "core": 0}
-    limited = ["prlimit", *(f"--{name}={value}" for name, value in limits.items()), "--"]
-    return ["choom", "-n", "1000", "--", *limited, sys.executable, "-ISc", ALONE, *command]
+    return [str(word) for each in together for word in (option, *each)]
 
 
 @functools.cache
@@ -96,33 +108,14 @@ def confined(command: list[str], *folders: Path) -> list[str]:
     own = _each("--bind", folders, folders)
     if os.geteuid() == 0:
         parents = {str(p) for place in [*places, *folders] for p in Path(place).parents} - {"/"}
-        parents |= {"/tmp"}  # where the second builds what it shows
-        first = [bwrap, "--die-with-parent", *_each("--dir", sorted(parents))]
-        first += _each("--ro-bind-try", sources, places)
-        first += ["--dev-bind", "/dev", "/dev", "--bind", "/proc", "/proc", *own, "--"]
-        first += ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--"]
+        # In /tmp the second builds what it shows.
+        first = [bwrap, *_each("--dir", sorted(parents | {"/tmp"}))]
+        first += [*_each("--ro-bind-try", sources, places), *own, *AS_NOBODY]
         sources = places
-    environment = {
-        "HOME": HOME,
-        "PATH": os.pathsep.join([f"{sys.prefix}/bin", "/usr/bin", "/bin"]),
-        "PYTHONPATH": str(Path(PACKAGE).parent),
-        "PYTHONSAFEPATH": "1",  # no file of a student's in place of a module
-        "LANG": "C.UTF-8",
-        **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
-    }
-    return [
-        *_together(),
-        *first,
-        *(bwrap, "--unshare-all", "--unshare-user", "--disable-userns", "--cap-drop", "ALL"),
-        *("--die-with-parent", "--new-session", "--hostname", "sandbox"),
-        *("--proc", "/proc", "--dev", "/dev"),
-        *_each(f"--size {DISK} --tmpfs", ("/tmp", "/var/tmp", "/dev/shm", HOME)),
-        *_each("--ro-bind-try", sources, places),
-        *own,
-        *("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", HOME, "--clearenv"),
-        *_each("--setenv", environment, environment.values()),
-        *("--", *_limited(command)),
-    ]
+    shown = _each("--ro-bind-try", sources, places)
+    path = os.pathsep.join([f"{sys.prefix}/bin", "/usr/bin", "/bin"])
+    second = [bwrap, *BEFORE, "--setenv", "PATH", path, *shown, *own, *BEHIND]
+    return [*_together(), *first, *second, sys.executable, "-ISc", ALONE, *command]
 
 
 def bare() -> dict[str, str]:
@@ -174,7 +167,7 @@ class Kernel(AsyncKernelManager):
 
     def __init__(self, **options):
         super().__init__(**options)
-        self._folder, self._over = _folder(), threading.Event()
+        self._folder = _folder()
         self._within = Path(self._folder.name)
         self.transport, self.ip = "ipc", str(self._within / "socket")
         self.connection_file = str(self._within / "kernel.json")
@@ -202,21 +195,16 @@ class Kernel(AsyncKernelManager):
     def connected(self) -> None:
         """Remove the folder of the sockets, and begin to watch what the kernel sends."""
         self._folder.cleanup()
-        threading.Thread(target=self._watch, args=[_memory() + GROWTH], daemon=True).start()
+        about = (self.provisioner.process, _memory() + GROWTH)
+        threading.Thread(target=_watch, args=about, daemon=True).start()
 
-    def _watch(self, allowed):
-        """End the kernel when our memory grows: no limit of a socket's counts a message's parts."""
-        while not self._over.wait(0.05):
-            if _memory() > allowed:
-                end(self.provisioner.process)
-                return
 
-    async def _async_cleanup_resources(self, restart=False):
-        self._over.set()
-        await super()._async_cleanup_resources(restart)
-        self._folder.cleanup()
-
-    cleanup_resources = _async_cleanup_resources
+def _watch(process: subprocess.Popen, allowed: int) -> None:
+    """End a kernel when our memory grows: no limit of a socket's counts a message's parts."""
+    while process.poll() is None:
+        if _memory() > allowed:
+            end(process)
+        time.sleep(0.05)
 
 
 def ended(status: int | None) -> str:

@@ -123,24 +123,22 @@ def plain_outputs(outputs: list) -> list:
     """Make outputs anew, of text and pictures, not too many; leave out what is neither."""
     shown, room = [], Room()
     for output in outputs[:MOST]:
-        kind = output.get("output_type")
-        data = output.get("data") if isinstance(output.get("data"), dict) else {}
         if room.characters <= 0 or room.lines <= 0:
             break
-        if kind == "stream":
-            name = "stderr" if output.get("name") == "stderr" else "stdout"
-            shown.append(new_output(kind, name=name, text=room.text(output.get("text", ""))))
-        elif kind == "error":
-            about = {name: _text(output.get(name, ""))[:200] for name in ("ename", "evalue")}
-            lines = output.get("traceback") or []
-            lines = lines[:MOST] if isinstance(lines, list) else [lines]
-            traceback = [room.text(line) for line in lines if room.lines > 0]
-            shown.append(new_output(kind, traceback=traceback, **about))
-        elif picture := room.picture(data.get("image/png", "")):
-            shown.append(new_output("display_data", data={"image/png": picture}))
-        elif "text/plain" in data:
-            text = {"text/plain": room.text(data["text/plain"])}
-            shown.append(new_output("display_data", data=text))
+        match output:
+            case {"output_type": "stream" as kind}:
+                name = "stderr" if output.get("name") == "stderr" else "stdout"
+                shown.append(new_output(kind, name=name, text=room.text(output.get("text", ""))))
+            case {"output_type": "error" as kind}:
+                about = {name: _text(output.get(name, ""))[:200] for name in ("ename", "evalue")}
+                lines = output.get("traceback") or []
+                lines = lines[:MOST] if isinstance(lines, list) else [lines]
+                traceback = [room.text(line) for line in lines if room.lines > 0]
+                shown.append(new_output(kind, traceback=traceback, **about))
+            case {"data": {"image/png": data}} if picture := room.picture(data):
+                shown.append(new_output("display_data", data={"image/png": picture}))
+            case {"data": {"text/plain": data}}:
+                shown.append(new_output("display_data", data={"text/plain": room.text(data)}))
     return shown
 
 

@@ -23,7 +23,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import defaultdict
 from pathlib import Path
 from typing import NamedTuple
 
@@ -153,7 +152,7 @@ class Door:
 
     def collect(self, source: Path) -> list[Row]:
         """Collect from a download or a folder; say what became of each file."""
-        rows, by_student = [], defaultdict(list)
+        rows, uploads = [], []
         with contextlib.ExitStack() as stack:
             stack.callback(os.close, opened := os.open(source, FLAGS))
             archive = stat.S_ISREG(os.fstat(opened).st_mode)
@@ -161,12 +160,10 @@ class Door:
                 if problem := upload.problem or self._of_nobody(upload.student):
                     rows.append(upload.row("REFUSED", problem))
                 else:
-                    by_student[upload.student].append(upload)
-            for uploads in by_student.values():
-                uploads.sort(
-                    key=lambda upload: (-upload.order, len("/".join(upload.parts)), upload)
-                )
-                rows += self._newest(opened, uploads)
+                    uploads.append(upload)
+            uploads.sort(key=lambda u: (u.student, -u.order, len("/".join(u.parts)), u))
+            for _, waiting in itertools.groupby(uploads, lambda u: u.student):
+                rows += self._newest(opened, waiting)
         return sorted(rows)
 
     def _of_nobody(self, student):
@@ -196,14 +193,12 @@ class Door:
                 paths = [(name, self.assignment, notebook)]
             yield from (whose(path, self.assignment) for path in paths)
 
-    def _newest(self, opened, uploads):
+    def _newest(self, opened, waiting):
         """Put the newest of a student's submissions that can be read; yield what became of each."""
-        tried, waiting = 0, iter(uploads)
+        tried = 0
         for upload in waiting:
             try:
-                content = None
-                if upload.at is None:
-                    content = self._content(opened, upload, upload.parts)
+                content = self._content(opened, upload) if upload.at is None else None
                 if (tried := tried + 1) > TRIES:
                     raise ValueError(f"{TRIES} that are newer cannot be read")
                 found = self._read(upload.at, opened, content)
@@ -213,8 +208,10 @@ class Door:
                 yield upload.row(*self._put(opened, upload, **found))
                 yield from (older.row("left out", "one is newer") for older in waiting)
 
-    def _content(self, top, upload, parts, most=LARGEST):
+    def _content(self, top, upload, beside="", most=LARGEST):
+        """Return the bytes of a submission in a folder, or of a file beside it."""
         own = {_name(os.fstat(top).st_uid), _name(os.geteuid())}
+        parts = (upload.parts[0], beside) if beside else upload.parts
         return _content(top, parts, {upload.student} if upload.way == "shared" else own, most)
 
     def _read(self, at, archive, content=None):
@@ -270,7 +267,7 @@ class Door:
         if upload.way == "shared":
             (folder / "timestamp.txt").write_text(f"{SHARED.fullmatch(upload.parts[0])[3]} UTC")
             with contextlib.suppress(ValueError):
-                secret = self._content(opened, upload, (upload.parts[0], SECRET), most=128)
+                secret = self._content(opened, upload, SECRET, most=128)
                 if re.fullmatch(rb"[0-9a-f]+", secret):
                     (folder / SECRET).write_bytes(secret)
         about = {"way": upload.way, "order": upload.order, "answered": answered}

@@ -46,15 +46,14 @@ def texts(found, wanted, most):
     """
     answers, others = {}, 0
     for cell in json.loads(found.decode("utf-8-sig"))["cells"]:
-        role = cell["metadata"].get("nbgrader")
-        name = role.get("grade_id") if isinstance(role, dict) else None
-        if isinstance(name, str) and name in wanted:
-            text = "".join(cell["source"])
-            if len(text) > most:
-                raise Refused(f"its cell {name} has more than {most} characters")
-            answers[name] = text.encode("utf-8", "replace").decode()
-        elif cell["cell_type"] == "code" and cell["source"]:
-            others += 1
+        match cell["metadata"].get("nbgrader"):
+            case {"grade_id": str(name)} if name in wanted:
+                text = "".join(cell["source"])
+                if len(text) > most:
+                    raise Refused(f"its cell {name} has more than {most} characters")
+                answers[name] = text.encode("utf-8", "replace").decode()
+            case _ if cell["cell_type"] == "code" and cell["source"]:
+                others += 1
     if not answers:
         raise Refused("no cell of this assignment is in it: is it the chapter?")
     return {"texts": answers, "others": others}

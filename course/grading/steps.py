@@ -8,8 +8,6 @@ import threading
 from glob import glob
 from pathlib import Path
 
-from nbconvert.preprocessors import Preprocessor
-from nbgrader.exchange import ExchangeError
 from nbgrader.exchange.default import ExchangeCollect, ExchangeReleaseFeedback
 from nbgrader.plugins import ExtractorPlugin
 from nbgrader.preprocessors import NbGraderPreprocessor, OverwriteCells
@@ -76,8 +74,7 @@ class ByTheDoor(ExchangeCollect):
 
     def start(self):
         """Say what collects."""
-        self.log.error(COLLECT)
-        raise ExchangeError(COLLECT)
+        self.fail(COLLECT)
 
 
 class UnpackNothing(ExtractorPlugin):
@@ -88,14 +85,12 @@ class UnpackNothing(ExtractorPlugin):
         raise SystemExit(COLLECT)
 
 
-class InertPage(Preprocessor):
+class InertPage(NbGraderPreprocessor):
     """Let a page of feedback load and run nothing, and wrap its outputs.
 
     nbgrader's page cuts a message off at its right edge. A template of our own would not do:
     Formgrader makes feedback by nbgrader's, whatever is set.
     """
-
-    enabled = True
 
     def preprocess(self, nb, resources):
         """Add to the page's styles, which CSSHTMLHeaderPreprocessor has begun."""

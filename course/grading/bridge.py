@@ -24,7 +24,7 @@ def _numbers(part):
     if array.dtype == object and all(isinstance(x, numbers.Real) for x in array.flat):
         array = array.astype(float)
     if array.dtype.kind not in "fiubc":
-        raise TypeError
+        raise ValueError
     return array
 
 
@@ -37,7 +37,7 @@ def _parts(result):
         arrays = [_numbers(part) for part in ([result] if kind == "one" else result)]
         if sum(array.nbytes for array in arrays) <= LARGEST:
             return kind, arrays
-    except (ValueError, TypeError):
+    except ValueError:
         pass
     return f"other {type(result).__name__}", []
 

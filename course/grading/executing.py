@@ -16,7 +16,7 @@ from queue import Empty
 
 import numpy as np
 from jupyter_core.utils import run_sync
-from nbclient.exceptions import CellExecutionComplete, CellTimeoutError, DeadKernelError
+from nbclient.exceptions import CellExecutionComplete, DeadKernelError
 from nbformat.v4 import new_output
 from nbgrader import utils
 from nbgrader.preprocessors import Execute
@@ -150,7 +150,7 @@ class JudgedExecute(Execute):
 
     def _why(self, error, limit):
         """Say why the kernel has to begin anew."""
-        if isinstance(error, CellTimeoutError | TimeoutError):
+        if isinstance(error, TimeoutError):
             return f"it gave no result in {limit} s (does a loop never end?)"
         if isinstance(error, AskedToEndError):
             return "the kernel was asked to end, as by exit()"

@@ -23,7 +23,6 @@ import zmq
 from jupyter_client.manager import AsyncKernelManager
 
 import attnbook
-from course.grading.seeds import VARIABLE
 
 WRITTEN_FOR = {"jupyter-client": "8.10.0"}  # whose provisioner is replaced here; a test compares
 HOME = "/home/student"
@@ -185,12 +184,8 @@ class Kernel(AsyncKernelManager):
 
     async def start_kernel(self, **options):
         """Start the kernel, without the class's phrase in its environment."""
-        ours = {"env": bare(), "cwd": "/"}
-        if why_not():
-            hidden = (VARIABLE, "PYTHONPATH")
-            ours = {"env": {k: v for k, v in os.environ.items() if k not in hidden}}
         quiet = dict.fromkeys(("stdout", "stderr"), subprocess.DEVNULL)  # not your terminal
-        await super().start_kernel(**options | ours | quiet)
+        await super().start_kernel(**options | quiet | {"env": bare()})
 
     def connected(self) -> None:
         """Remove the folder of the sockets, and begin to watch what the kernel sends."""

@@ -113,7 +113,7 @@ class JudgedExecute(Execute):
                 return
         except RuntimeError as error:
             problem = str(error)
-        self._stop(f"{problem}. Nothing was graded: put the phrase back that the class began with.")
+        self._stop(say("no_right_phrase", why=problem))
 
     def _stop(self, problem):
         self.log.error(problem)

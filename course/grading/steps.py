@@ -8,6 +8,7 @@ import threading
 from glob import glob
 from pathlib import Path
 
+from nbconvert.preprocessors import Preprocessor
 from nbgrader.exchange.default import ExchangeCollect, ExchangeReleaseFeedback
 from nbgrader.plugins import ExtractorPlugin
 from nbgrader.preprocessors import NbGraderPreprocessor, OverwriteCells
@@ -85,12 +86,14 @@ class UnpackNothing(ExtractorPlugin):
         raise SystemExit(COLLECT)
 
 
-class InertPage(NbGraderPreprocessor):
+class InertPage(Preprocessor):
     """Let a page of feedback load and run nothing, and wrap its outputs.
 
     nbgrader's page cuts a message off at its right edge. A template of our own would not do:
     Formgrader makes feedback by nbgrader's, whatever is set.
     """
+
+    enabled = True
 
     def preprocess(self, nb, resources):
         """Add to the page's styles, which CSSHTMLHeaderPreprocessor has begun."""

@@ -19,7 +19,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # $(call stage,name,what to do when it fails) command: one line on success, else the whole log.
 stage = @$(PYTHON) -m tools stage $(1) "$(2)"
 pytest = $(BIN)/pytest -q -n $(JOBS) --dist loadfile
-of-chapters := $(addprefix tests/,$(addprefix book/test_,book.py evidence.py imports.py \
+of-chapters := $(addprefix tests/,$(addprefix book/test_,book.py claims.py evidence.py imports.py \
   instructors.py kill_table.py numbers.py quizzes.py) package/test_exercises.py \
   $(addprefix course/test_,banks.py texts.py) $(addprefix site/test_,site.py figures.py))
 read-test := read the first failing test below; run it alone with $(BIN)/pytest PATH::NAME

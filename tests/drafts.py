@@ -19,5 +19,6 @@ def every(of: Callable[[Chapter], Iterable[Any]] = lambda chapter: [chapter]) ->
 
 def skipped(chapter: Chapter) -> list[pytest.MarkDecorator]:
     """Return what skips a test of a draft."""
-    why = f"{chapter.name} is a draft: set draft = false in course/{chapter.module}/chapter.toml"
+    told = f"course/{chapter.module}/chapter.toml"
+    why = f"{chapter.name} is a draft: delete draft = true from {told}"
     return [pytest.mark.skip(reason=f"{why} to test it as a chapter")] if chapter.draft else []

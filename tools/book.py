@@ -38,7 +38,8 @@ def fingerprint(*places: str) -> str:
     for place in places:
         path = ROOT / place
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
-            if file.is_file() and "__pycache__" not in file.parts:
+            parts = file.relative_to(path).parts  # caches of tools are none of it
+            if file.is_file() and not any(p.startswith((".", "__pycache__")) for p in parts):
                 digest.update(f"{file.relative_to(ROOT).as_posix()}\0".encode())
                 digest.update(hashlib.sha256(file.read_bytes()).digest())
     return digest.hexdigest()

@@ -152,7 +152,8 @@ def test_a_new_chapter_is_tested_as_the_others_are(new, tested):
 def test_what_holds_of_a_draft_is_tested_and_the_rest_is_skipped_with_the_reason(new, tested):
     (draft,) = drafts(new.root)
     assert len(re.findall(rf"::.*{draft.name}.* PASSED", tested)) > 5
-    assert f"{draft.name} is a draft: set draft = false in course/{draft.module}" in tested
+    where = f"course/{draft.module}/chapter.toml"
+    assert f"{draft.name} is a draft: delete draft = true from {where}" in tested
 
 
 def test_its_assignment_is_released_and_graded(new):

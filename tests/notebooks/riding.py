@@ -231,7 +231,10 @@ class Memory(Rider):
         if not status.exists():
             pytest.skip("only Linux tells the most memory that a process has used")
         most = int(re.search(r"VmHWM:\s+(\d+) kB", status.read_text())[1]) * 1024 / 1e6
-        said = json.loads(MEASURED.read_text(encoding="utf-8"))["chapters"][self.path.stem][1]
+        measured = json.loads(MEASURED.read_text(encoding="utf-8"))["chapters"]
+        if self.path.stem not in measured:
+            pytest.fail(f"{self.path.stem} is not measured: run `make measure`", pytrace=False)
+        said = measured[self.path.stem][1]
         todo = "run `make measure` if that is meant"
         assert said / 1.5 < most < said * 1.5, f"{most:.0f} MB, the page says {said}: {todo}"
         assert most <= 1024**3 / 1e6, f"{most:.0f} MB: a chapter has 1 GiB on Binder"

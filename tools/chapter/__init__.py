@@ -57,7 +57,8 @@ def named(name: str, root: Path) -> Chapter:
     """Return the chapter that a name is for; raise ValueError if it is no name for the next one."""
     every = chapters_and_drafts(root)
     number = len(every) + 1
-    use = f"such as make chapter NAME={number:02}-one-number"
+    words = "one-number" if all(each.name[3:] != "one-number" for each in every) else "more-numbers"
+    use = f"such as make chapter NAME={number:02}-{words}"
     if not re.fullmatch(r"\d\d-[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
         raise ValueError(
             f"{name!r} is no name for a chapter: give its number, of two digits, and words in "

@@ -156,7 +156,7 @@ class Door:
         with contextlib.ExitStack() as stack:
             stack.callback(os.close, opened := os.open(source, FLAGS))
             archive = stat.S_ISREG(os.fstat(opened).st_mode)
-            for upload in self._packed(opened) if archive else self._laid(source):
+            for upload in self._packed(opened) if archive else self._laid(opened):
                 if problem := upload.problem or self._of_nobody(upload.student):
                     rows.append(upload.row("REFUSED", problem))
                 else:
@@ -177,20 +177,22 @@ class Door:
             if not name.endswith("/"):
                 yield whose(tuple(name.split("/")), self.assignment)._replace(at=at)
 
-    def _laid(self, source):
-        """Yield what may be submissions in a folder; what each is, is asked when it is opened."""
+    def _laid(self, top):
+        """Yield what may be submissions in a folder; no link is followed to see what is in it."""
         notebook = f"{self.assignment}.ipynb"
-        for name in os.listdir(source):
+        for name in os.listdir(top):
             shared, paths = SHARED.fullmatch(name), [(name, notebook)]
             if name.startswith(".") or (shared and shared[2] != self.assignment):
                 continue
-            if not os.path.isdir(source / name):
-                paths = [(name,)]
-            elif UPLOAD.match(name):
-                with contextlib.suppress(OSError), os.scandir(source / name) as inside:
-                    paths = [(name, each.name) for each in itertools.islice(inside, MOST)]
-            elif not shared and os.path.isdir(source / name / self.assignment):
-                paths = [(name, self.assignment, notebook)]
+            with contextlib.suppress(OSError), contextlib.ExitStack() as stack:
+                stack.callback(os.close, opened := os.open(name, FLAGS, dir_fd=top))
+                paths = [(name,)]  # if it is no folder
+                within = stack.enter_context(os.scandir(opened))
+                inside = {each.name for each in itertools.islice(within, MOST)}
+                deeper = [self.assignment] * (self.assignment in inside and not shared)
+                paths = [(name, *deeper, notebook)]
+                if UPLOAD.match(name):
+                    paths = [(name, each) for each in inside]
             yield from (whose(path, self.assignment) for path in paths)
 
     def _newest(self, opened, waiting):

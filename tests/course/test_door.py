@@ -450,6 +450,18 @@ def test_a_shared_folder_full_of_attempts(course, inbound):
     assert me not in files
 
 
+def test_no_link_is_followed_to_list_what_a_folder_holds(course, tmp_path):
+    handed, secret = tmp_path / "handed", tmp_path / "secret"
+    handed.mkdir()
+    put(secret / "plan-of-the-exam.ipynb", b"{}")
+    put(secret / ASSIGNMENT / NOTEBOOK, b"{}")
+    for name in ("doe_7_assignsubmission_file", "mallory"):
+        (handed / name).symlink_to(secret)
+    rows = Door(course, ASSIGNMENT).collect(handed)
+    assert {row.file for row in rows} == {f"{link.name}/{NOTEBOOK}" for link in handed.iterdir()}
+    assert {row.what for row in rows} == {"REFUSED"}
+
+
 def test_a_file_that_is_swapped_for_a_link_while_it_is_read_gives_nothing_away(course, monkeypatch):
     """Play every order in which file and folder can be swapped between calls to the system."""
     secret, folder = course / "away" / NOTEBOOK, course / "handed-in" / "mallory"

@@ -185,8 +185,13 @@ page: .venv/ready ## execute a chapter, build the site, and say where its page i
 
 # Chapters 8 and 9 take minutes: they train, and read SmolLM2.
 chapter-test: lint book ## test one chapter in about a minute, as make test does them all (CHAPTER=...)
+	@$(MAKE) --no-print-directory -k chapter-outputs chapter-texts
+
+chapter-outputs:
 	$(call stage,outputs,below + marks what is stored and - what came out today: if today is right run make page CHAPTER=$(CHAPTER)) \
 	  $(BIN)/pytest -q $(nbval) book/$(CHAPTER).ipynb
+
+chapter-texts:
 	$(call stage,chapter,each line below that begins with E says what to do) \
 	  $(BIN)/pytest -q -n $(JOBS) -rs --tb short --chapter $(CHAPTER) $(of-chapters)
 	@grep -om 1 "$(CHAPTER) is a draft.*" _build/logs/chapter.log || true
@@ -256,4 +261,4 @@ _build/node/ready: tools/lighthouse-package.json .venv/ready
         test-oldest \
         test-newest test-frameworks pins dist release \
         test-browser test-lite test-others lite-played test-decks test-course quizzes slides assignments collect grade-demo \
-        canvas-grades chapter page chapter-test notebooks measure bench lighthouse clean
+        canvas-grades chapter page chapter-test chapter-outputs chapter-texts notebooks measure bench lighthouse clean

@@ -22,11 +22,12 @@ def broken(where: object, whose: str, what: str, count: float) -> str:
     bound = "{least:,} to {most:,}" if bounds.keys() <= promise.keys() else ""
     bound = bound or "".join(bound_text for key, bound_text in bounds.items() if key in promise)
     bound = f"{least:,}" if promise.get("least") == promise.get("most") else bound.format(**promise)
-    lack = round(max(least - count, count - most))
+    lack = f"{round(max(least - count, count - most)):,}"
+    write = "write" if count < least else "drop"
     draft = "" if "keeps" in PROMISES[whose] else ", or set draft = true in its chapter.toml"
     return (
         f"{where} has {counted}; {whose} promises {bound}"
-        f" (course/{FILE.name}): {promise['do'].format(lack=f'{lack:,}')}{draft}"
+        f" (course/{FILE.name}): {promise['do'].format(lack=lack, write=write)}{draft}"
     )
 
 

@@ -10,7 +10,9 @@ import pytest
 from course import pages, quiz
 from course.chapters import ROOT, Chapter, chapters, chapters_and_drafts
 from course.promises import PROMISES, broken, keep
+from tests.book.test_claims import closed_names, crowds
 from tools import chapter as new
+from tools.claims import untied
 
 NEXT = len(chapters_and_drafts()) + 1
 NAME = f"{NEXT:02}-begun-by-a-test"  # words that no reader's chapter has
@@ -66,6 +68,12 @@ def test_its_code_is_in_the_style_of_the_house(root, words):
     for command in (["check"], ["format", "--check"]):
         told = subprocess.run([*ruff, *command, *settings], capture_output=True, text=True)
         assert told.returncode == 0, told.stdout
+
+
+@pytest.mark.english
+def test_its_claims_are_tied_and_its_open_cells_stand_by_themselves(begun):
+    told = [fault for find in (crowds, untied, closed_names) for fault in find(begun)]
+    assert [fault for fault in told if "TODO" not in fault] == []
 
 
 def test_each_gap_is_marked_and_no_name_of_the_template_is_left(begun):

@@ -89,11 +89,13 @@ def test_the_chapter_ends_with_its_quiz_and_a_link_to_it(chapter):
 @every_quiz
 def test_the_chapter_and_the_quiz_say_how_many_questions_there_are(chapter):
     last = cells(chapter.notebook, "markdown")[-1]["source"]
-    count = counted(len(QUIZZES[chapter].questions)).capitalize()
-    box = f"## Check yourself\n\n:::{{admonition}} {count} questions\n:class: quiz\n"
-    assert box in last, f"{chapter.notebook.name}: write into its last cell\n{box}"
+    number = len(QUIZZES[chapter].questions)
+    title = f"{counted(number).capitalize()} question{'s' if number > 1 else ''}"
+    box = f"## Check yourself\n\n:::{{admonition}} {title}\n:class: quiz\n"
+    told = f"{chapter.notebook.name}: write into its last cell\n{box}"
+    assert box in last, told
     stated = (chapter.room / "quiz.txt").read_text(encoding="utf-8").splitlines()[1]
-    about = f"{count} questions on chapter {chapter.number} of The Attention Book."
+    about = f"{title} on chapter {chapter.number} of The Attention Book."
     assert stated == f"Quiz description: {about}", file(chapter)
 
 

@@ -192,7 +192,7 @@ chapter-outputs:
 	  $(BIN)/pytest -q $(nbval) book/$(CHAPTER).ipynb
 
 chapter-texts:
-	$(call stage,chapter,each line below that begins with E says what to do) \
+	$(call stage,chapter,each failing test below says what to do) \
 	  $(BIN)/pytest -q -n $(JOBS) -rs --tb short --chapter $(CHAPTER) $(of-chapters)
 	@grep -om 1 "$(CHAPTER) is a draft.*" _build/logs/chapter.log || true
 

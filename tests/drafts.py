@@ -22,6 +22,6 @@ def skipped(chapter: Chapter) -> list[pytest.MarkDecorator]:
     told = f"course/{chapter.module}/chapter.toml"
     why = (
         f"{chapter.name} is a draft: delete draft = true from {told} to test it as a chapter, "
-        "which has every part that course/promises.toml counts and no TODO, and ties its claims"
+        "which needs every part that course/promises.toml counts, no TODO, a tie for each claim"
     )
     return [pytest.mark.skip(reason=why)] if chapter.draft else []

@@ -119,9 +119,10 @@ test-newest: .venv-newest/ready ## test the package, and build the site, with th
 	  env PYTHONPATH=book/_ext:book/_theme .venv-newest/bin/python -m tools newest
 
 ifneq ($(CHROMIUM),)
+# Three workers, since in CI this ends last: with two, one core was idle at the end.
 test-lite: lite-played .venv/browser ## play every chapter and exercise in the Python of JupyterLite, in Chromium
 	$(call stage,played,see the cell or the answer that is named below) \
-	  $(BIN)/pytest -q -n $(JOBS) --dist loadgroup --durations 5 tests/browser/kernel
+	  $(BIN)/pytest -q -n 3 --dist loadgroup --durations 5 tests/browser/kernel
 
 # Its Python lies beside it, so that no other host is asked.
 lite-played: book .venv-lite/wheels $(PLAYED)/ready

@@ -18,6 +18,7 @@ live("masks", ({ stage, words, set }) => {
     if (i) stage.append(drawn("svg", { viewBox: "0 0 20 20", "aria-hidden": true }, drawn("path", { d: "M2 10h14m-6-6 6 6-6 6" })));
     const block = made("div", { className: `block ${name}` }, stage);
     made("p", { textContent: words[name] }, block);
+    if (name === "weights") made("span", { className: "again" }, block);
     const heads = { mask: ["", ...names], weights: [...names, words.sum] }[name] ?? [""];
     for (const key of heads) {
       const span = made("span", { className: "key", textContent: key }, block);
@@ -27,6 +28,7 @@ live("masks", ({ stage, words, set }) => {
   });
   const rows = four.map((query) => {
     made("span", { className: "name", textContent: names[query] }, left);
+    made("span", { className: "name again", textContent: names[query] }, middle);
     return {
       buttons: four.map((key) => {
         const button = made("button", { type: "button", title: names[key] }, left);

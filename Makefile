@@ -119,7 +119,7 @@ test-newest: .venv-newest/ready ## test the package, and build the site, with th
 	  env PYTHONPATH=book/_ext:book/_theme .venv-newest/bin/python -m tools newest
 
 ifneq ($(CHROMIUM),)
-# Three workers, since in CI this ends last: with two, one core was idle at the end.
+# Three workers, since in CI this ends last: with two, the last chapters were left to one.
 test-lite: lite-played .venv/browser ## play every chapter and exercise in the Python of JupyterLite, in Chromium
 	$(call stage,played,see the cell or the answer that is named below) \
 	  $(BIN)/pytest -q -n 3 --dist loadgroup --durations 5 tests/browser/kernel

@@ -1,10 +1,12 @@
 """What `make chapter` writes and which names it refuses; a course's test_made_up.py builds it."""
 
+import runpy
 import shutil
 import subprocess
 import sys
 
 import nbformat
+import numpy as np
 import pytest
 
 from course import pages, quiz
@@ -74,6 +76,14 @@ def test_its_code_is_in_the_style_of_the_house(root, words):
 def test_its_claims_are_tied_and_its_open_cells_stand_by_themselves(begun):
     told = [fault for find in (crowds, untied, closed_names) for fault in find(begun)]
     assert [fault for fault in told if "TODO" not in fault] == []
+
+
+def test_its_measurement_has_a_number_to_read_off_for_every_class(begun):
+    *_, measured = runpy.run_path(str(begun.room / "tasks.py"))["TASKS"].values()
+    for number in range(200):
+        rng = np.random.default_rng(number)
+        arguments, _ = next(iter(measured.cases(rng)))
+        assert measured.read(rng, *arguments.values()) > 0
 
 
 def test_each_gap_is_marked_and_no_name_of_the_template_is_left(begun):

@@ -34,6 +34,8 @@ from tools.students import FULL, NONE
 
 ASSIGNMENT = students.ODD_ASSIGNMENT
 NOBODY = 65534
+OWN = f"attnbook-test-{os.getpid()}"  # in names that all share who test on this machine
+LONG = f"86399.{os.getpid()}"  # seconds
 
 # What gets nobody a point. Each defines `stolen`, the text of an answer, if it can.
 STEAL = {
@@ -274,7 +276,7 @@ HARM = {
     """,
     "stays": """
         import subprocess
-        for command in (["sleep", "86399"], ["setsid", "nohup", "sleep", "86399"]):
+        for command in (["sleep", "{long}"], ["setsid", "nohup", "sleep", "{long}"]):
             subprocess.Popen(command, start_new_session=True)
         said.append("begun")
     """,
@@ -289,7 +291,7 @@ HARM = {
     "asks-other-sockets": """
         import socket
         for kind, place in (
-            (socket.AF_UNIX, "\\0attnbook-test"), (socket.AF_INET6, ("::1", {port})),
+            (socket.AF_UNIX, "\\0{own}"), (socket.AF_INET6, ("::1", {port})),
             (socket.AF_INET, ("127.0.0.1", {port})), (socket.AF_INET, ("169.254.169.254", 80)),
             (socket.AF_VSOCK, (2, 22)),
         ):
@@ -578,11 +580,9 @@ def played(tmp_path_factory):
     server = HTTPServer(("127.0.0.1", 0), Answers)
     server.asked = False
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    socket = "/tmp/attnbook-test.socket"
-    with contextlib.suppress(OSError):
-        os.unlink(socket)
+    socket = f"/tmp/{OWN}.socket"
     tell = f"import socket as s; a = s.socket(s.AF_UNIX); a.bind({socket!r}); a.listen()"
-    tell += "\nb = s.socket(s.AF_UNIX); b.bind('\\0attnbook-test'); b.listen()"
+    tell += f"\nb = s.socket(s.AF_UNIX); b.bind('\\0{OWN}'); b.listen()"
     tell += f"\nwhile 1: a.accept()[0].send({ANSWER!r}.encode())"
     # It runs as a sandbox does, so that signals could reach it.
     options = {"user": NOBODY, "group": NOBODY} if os.geteuid() == 0 else {}
@@ -593,6 +593,8 @@ def played(tmp_path_factory):
         "address": f"http://127.0.0.1:{server.server_port}",
         "port": server.server_port,
         "socket": socket,
+        "own": OWN,
+        "long": LONG,
     }
     for played_by, how in ((STEAL, stealing), (HARM, harming)):
         for name, code in played_by.items():
@@ -714,7 +716,7 @@ def test_nothing_outside_was_reached(played):
 
 
 def test_nothing_is_left_running(played):
-    assert not alive("sleep\0" + "86399")
+    assert not alive(f"sleep\0{LONG}")
     assert not alive(str(played[0]))
 
 
@@ -874,7 +876,7 @@ def test_what_systemd_can_limit_it_is_asked_to(tmp_path):
 
 GROUPS = Path("/sys/fs/cgroup/memory")  # where they are files that root may write
 PLAYED = f"""#!/bin/sh
-group={GROUPS}/attnbook-test-$$
+group={GROUPS}/{OWN}-$$
 mkdir $group && echo 700000000 > $group/memory.limit_in_bytes && echo $$ > $group/cgroup.procs
 while [ "$1" != -- ]; do shift; done
 shift
@@ -906,7 +908,7 @@ def test_in_a_cgroup_memory_without_an_address_ends_its_own_kernel(tmp_path):
         path = f"{BIN}:{tmp_path}/bin:/usr/bin:/bin"
         nbgrader(tmp_path, "autograde", ASSIGNMENT, path=path)
     finally:
-        made = [*GROUPS.glob("attnbook-test-*")]
+        made = [*GROUPS.glob(f"{OWN}-*")]
         for group in made:
             group.rmdir()
     assert len(made) >= 4  # three kernels, and one to try it

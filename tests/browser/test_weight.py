@@ -32,6 +32,9 @@ SHIFTED = """() => {
 TABULATED = """() => [...document.querySelectorAll("article table .katex")]
   .filter((each) => each.checkVisibility())
   .filter((each) => each.getBoundingClientRect().top < innerHeight).length"""
+# Is no font on its way but those of formulas?
+LETTERED = """() => [...document.fonts]
+  .every((font) => font.status !== "loading" || font.family.includes("KaTeX"))"""
 DRAWN = """() => new Promise((done) =>
   requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))"""
 TRACED = ["devtools.timeline", "disabled-by-default-devtools.timeline.stack"]
@@ -123,7 +126,9 @@ def test_nothing_moves_when_fonts_of_formulas_and_scripts_come_late(phone, addre
         phone.route("**/katex/fonts/**", lambda route: held.append(route))
     phone.goto(f"{address}/{name}", wait_until="commit")
     wait_for(phone, "() => document.querySelector('.licence')", "its last line is read")
+    wait_for(phone, LETTERED, "its letters are there")
     phone.evaluate(DRAWN)
+    before = phone.evaluate(SHIFTED)  # more on a slow machine, to which it comes in pieces
     assert first or not phone.evaluate(TABULATED)
     assert first == any("/katex/fonts/" in path for path in asked)
     for route in held:
@@ -131,7 +136,7 @@ def test_nothing_moves_when_fonts_of_formulas_and_scripts_come_late(phone, addre
     phone.unroute_all()
     phone.wait_for_load_state("networkidle")
     phone.evaluate(SETTLED)
-    assert phone.evaluate(SHIFTED) < 0.005  # half of what is promised, since all comes at once here
+    assert phone.evaluate(SHIFTED) - before < 0.005  # half of what is promised of a whole page
 
 
 @pytest.mark.parametrize("name", CHAPTERS)

@@ -177,6 +177,12 @@ class TestChapter:
             what = "lines_of_evidence" if proves else "lines"
             keep(where, "a cell", what, len(source(cell).splitlines()))
 
+    def test_no_comment_has_broken_its_line(self, chapter):
+        """A line too long with its comment is put into brackets by the formatter."""
+        for cell in cells(chapter, "code"):
+            broken = re.search(r"[(\[{]\n[^\n]{1,64}\n *[)\]}][^\n]*  # .*", source(cell))
+            assert not broken, f"{chapter.name}, {cell['id']}: put the comment above {broken[0]!r}"
+
     def test_has_figures(self, chapter):
         whose = "an appendix" if chapter in APPENDICES else "a chapter"
         keep(chapter.stem, whose, "figures", sum(map(is_figure, cells(chapter, "code"))))

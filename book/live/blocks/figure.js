@@ -4,7 +4,7 @@
 live("blocks", ({ stage, words, set }) => {
   // The first six are the chapter's.
   const first = [1, 3, 2, 5, 4, 0, 3, 1, 4, 2, 0], values = [2, 6, 1, 3, 9, 4, 2, 8, 5, 1, 7, 8];
-  const count = values.length, keys = values.map((_, j) => j), step = 26, float32 = 4;
+  const count = values.length, keys = values.map((_, j) => j), step = 26;
   const zero = 134, high = 9, foot = 214, tallest = 40;
 
   // What is known after each block: its largest score so far, total, and the sum of weighted values.
@@ -54,7 +54,7 @@ live("blocks", ({ stage, words, set }) => {
         : drawn("text", { class: "end", x: left - 8, y }, words[name]));
     const [names, ends, head] = tall ? [left + 3, [204, 318], 278] : [384, [498, 574], 60];
     ["blocks", "whole"].forEach((name, i) => picture.append(drawn("text", { class: "end", x: ends[i], y: head }, words[name])));
-    table = ["maximum", "total", "output", "bytes"].map((name, row) => {
+    table = ["maximum", "total", "output", "held"].map((name, row) => {
       const y = head + 25 * (row + 1);
       const cells = ends.map((end) => drawn("text", { class: "end known", x: end, y }));
       picture.append(drawn("text", { x: names, y }, words[name]), ...cells);
@@ -84,11 +84,10 @@ live("blocks", ({ stage, words, set }) => {
       terms[j].dataset.term = term;
       for (const end of ["y1", "y2"]) tops[j].setAttribute(end, j < read ? zero - high * top : -9);
     });
-    // Beside the keys and values that are read: scores, their maximum and total, one sum of values;
-    // in one piece softmax overwrites the scores.
-    const held = [[here, Math.min(size, count) + 3], [whole, count + 3]];
-    held.forEach(([{ top, total, output }, numbers], i) => {
-      [top, total, output, float32 * numbers].forEach((number, row) => {
+    // Of all scores, those of one block are held at a time.
+    const held = [[here, size], [whole, count]];
+    held.forEach(([{ top, total, output }, kept], i) => {
+      [top, total, output, kept].forEach((number, row) => {
         const cell = table[row][i];
         if (row === 2) cell.setAttribute("class", read === count ? "end out" : "end known");
         cell.dataset.number = number;

@@ -40,9 +40,12 @@ DRAWN = """() => new Promise((done) =>
 TRACED = ["devtools.timeline", "disabled-by-default-devtools.timeline.stack"]
 
 
+PHONE = {"viewport": {"width": 412, "height": 823}, "color_scheme": "light"}
+
+
 def weigh(chromium, url, read=lambda page: None):
     """Open a page in a new window, of the size of a phone; return what it costs; and read it."""
-    context = chromium.new_context(viewport={"width": 412, "height": 823}, color_scheme="light")
+    context = chromium.new_context(**PHONE)
     page = context.new_page()
     page.add_init_script(NOTE)
     got = []
@@ -83,8 +86,22 @@ def packed(request):
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_light_and_keeps_its_policy(chromium, address, name):
     counts, forced = weigh(chromium, f"{address}/{name}", read=keeps_its_policy)
+    counts["shift"] = counts["shift"] and moved_without_letters(chromium, f"{address}/{name}")
     for what, count in counts.items():
         keep(f"{name} {forced[:2] or ''}".strip(), "a page", what, count)
+
+
+def moved_without_letters(chromium, url):
+    """Return by how much a page moves without its letters, which a busy machine has late."""
+    context = chromium.new_context(**PHONE)
+    page = context.new_page()
+    page.route("**/_static/fonts/**", lambda route: route.abort())
+    page.goto(url, wait_until="load")
+    page.evaluate(SETTLED)
+    page.wait_for_load_state("networkidle")
+    shift = page.evaluate(SHIFTED)
+    context.close()
+    return shift
 
 
 @pytest.fixture
@@ -109,7 +126,8 @@ def test_what_was_counted_as_a_shift_is_one(chromium, serve, tmp_path):
     )
     with serve(tmp_path) as where:
         counts, _ = weigh(chromium, f"{where}/page.html")
-    assert counts["shift"] > 0.01
+        moved = moved_without_letters(chromium, f"{where}/page.html")
+    assert min(counts["shift"], moved) > 0.01
 
 
 LOOKED_UP = [name for name in PAGES if name.startswith("book/") and name[:-5] not in CHAPTERS]

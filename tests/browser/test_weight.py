@@ -86,16 +86,16 @@ def packed(request):
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_light_and_keeps_its_policy(chromium, address, name):
     counts, forced = weigh(chromium, f"{address}/{name}", read=keeps_its_policy)
-    counts["shift"] = counts["shift"] and moved_without_letters(chromium, f"{address}/{name}")
+    counts["shift"] = counts["shift"] and moved_without_fonts(chromium, f"{address}/{name}")
     for what, count in counts.items():
         keep(f"{name} {forced[:2] or ''}".strip(), "a page", what, count)
 
 
-def moved_without_letters(chromium, url):
-    """Return by how much a page moves without its letters, which a busy machine has late."""
+def moved_without_fonts(chromium, url):
+    """Return by how much a page moves without its fonts, which a busy machine has late."""
     context = chromium.new_context(**PHONE)
     page = context.new_page()
-    page.route("**/_static/fonts/**", lambda route: route.abort())
+    page.route("**/fonts/**", lambda route: route.abort())
     page.goto(url, wait_until="load")
     page.evaluate(SETTLED)
     page.wait_for_load_state("networkidle")
@@ -126,7 +126,7 @@ def test_what_was_counted_as_a_shift_is_one(chromium, serve, tmp_path):
     )
     with serve(tmp_path) as where:
         counts, _ = weigh(chromium, f"{where}/page.html")
-        moved = moved_without_letters(chromium, f"{where}/page.html")
+        moved = moved_without_fonts(chromium, f"{where}/page.html")
     assert min(counts["shift"], moved) > 0.01
 
 

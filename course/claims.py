@@ -177,11 +177,13 @@ def faults(chapter: Chapter | LookUp) -> Iterator[str]:
     kinds: dict[str, set[str]] = {}
     for tie in (tie for other in every for tie in ties(other)):
         kinds.setdefault(full(tie.where, tie.page), set()).add(tie.kind)
-    own = evidence(chapter)
+    own, here = evidence(chapter), {full(tie.where, tie.page) for tie in ties(chapter)}
     for cell in own:
         where = f"{cell.page}, cell {cell.about.get('label')!r}"
         if [each.name for each in own].count(cell.name) > 1:
             yield f"{where}: another cell has this label, rename one"
+        if cell.name in kinds and cell.name not in here:
+            yield f"{where}: only another page is tied to it, tie a sentence here"
         for told in wrong_cell(cell, kinds.get(cell.name, set())):
             yield f"{where}: {told}"
 

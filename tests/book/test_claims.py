@@ -203,6 +203,7 @@ def test_a_sound_chapter_has_no_fault(book):
         ("theorem, eq-sum", "theorem, eq-product", "'eq-product' is not a label"),
         ("; advice", "; advice, sec-gone", "'sec-gone' is not a label"),
         ("observation, in-ten-heads", "definition", "'in-ten-heads': no sentence is tied to it"),
+        ("intervention, old-inputs-fade -->. It", "definition -->. It", "only another page is"),
         ('"label": "in-ten-heads", ', "", "cell None: give it a label of lower-case words"),
         ('"label": "in-ten-heads"', '"label": "In ten"', "give it a label of lower-case words"),
         ('"label": "in-ten-heads"', '"label": "old-inputs-fade"', "another cell has this label"),

@@ -4,7 +4,7 @@
 live("blocks", ({ stage, words, set }) => {
   // The first six are the chapter's.
   const first = [1, 3, 2, 5, 4, 0, 3, 1, 4, 2, 0], values = [2, 6, 1, 3, 9, 4, 2, 8, 5, 1, 7, 8];
-  const count = values.length, keys = values.map((_, j) => j), step = 26;
+  const count = values.length, keys = values.map((_, j) => j), step = 26, float32 = 4;
   const zero = 134, high = 9, foot = 214, tallest = 40;
 
   // What is known after each block: its largest score so far, total, and the sum of weighted values.
@@ -84,10 +84,10 @@ live("blocks", ({ stage, words, set }) => {
       terms[j].dataset.term = term;
       for (const end of ["y1", "y2"]) tops[j].setAttribute(end, j < read ? zero - high * top : -9);
     });
-    // Of all scores, those of one block are held at a time.
+    // Of all scores, those of one block are held at a time: that many bytes.
     const held = [[here, size], [whole, count]];
     held.forEach(([{ top, total, output }, kept], i) => {
-      [top, total, output, kept].forEach((number, row) => {
+      [top, total, output, float32 * kept].forEach((number, row) => {
         const cell = table[row][i];
         if (row === 2) cell.setAttribute("class", read === count ? "end out" : "end known");
         cell.dataset.number = number;

@@ -36,8 +36,8 @@ def test_its_numbers_are_attnbooks(open_figure):
     for setting, shown in zip(settings, tried(page, "blocks", settings, read), strict=True):
         size, scores = int(setting["size"]), np.append(SCORES, setting["last"])
         done = -(-setting["tile"] // size) * size
-        sofar = [*attended(scores[:done], size), size]
-        whole = [*attended(scores, 12), 12]
+        sofar = [*attended(scores[:done], size), 4 * size]
+        whole = [*attended(scores, 12), 4 * 12]
         np.testing.assert_allclose(shown["known"], np.ravel([sofar, whole], order="F"), atol=1e-6)
         terms = np.exp(scores - scores[:done].max()) * (np.arange(12) < done)
         np.testing.assert_allclose(shown["terms"], terms, atol=1e-6)

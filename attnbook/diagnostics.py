@@ -286,7 +286,7 @@ def because(
     Raises
     ------
     AssertionError
-        If one of the three does not hold, or the control has changed nothing at all.
+        If one of the three does not hold, or the control equals ``with_cause`` in every bit.
     ValueError
         If there is no case, or a margin or share makes no sense.
 

@@ -33,7 +33,8 @@ SEARCHED = """RoPE, GQA, MQA, BERT, GPT, bfloat16, FlashAttention, NaN, reshape,
     activation checkpointing, backpropagation, gradient, gradient check, cross-entropy, Adam,
     learning rate, warm-up, alignment, activation patching, beam search, greedy decoding,
     byte pair encoding, BPE, tokenizer, chat template, sampling, nucleus sampling, top-p,
-    residual stream, logit lens, ablation, weight tying, SwiGLU, FLOPs"""
+    residual stream, logit lens, ablation, weight tying, SwiGLU, FLOPs, mask, batch, dropout,
+    context length"""
 
 
 @functools.cache
@@ -145,14 +146,31 @@ def test_a_source_link_leads_to_the_lines_that_define_it():
 # The glossary
 
 
-def test_the_glossary_has_what_people_search_for_in_its_order_with_links_that_exist():
+def glossary():
+    """Return the lines of each entry: its words, and below them what they mean."""
     body = re.search(r"```\{glossary\}\n(.+?)\n```", GLOSSARY, re.S)[1]
-    entries = [entry.splitlines() for entry in body.split("\n\n")]
+    return [entry.splitlines() for entry in body.split("\n\n")]
+
+
+def out_of_order(words):
+    """List the words that stand before one of an earlier letter; signs do not count."""
+    keys = [re.sub(r"[\W_]+", " ", word).strip().casefold() for word in words]
+    return [word for word, key, after in zip(words, keys, keys[1:], strict=False) if key > after]
+
+
+def test_the_entries_of_the_glossary_are_in_alphabetical_order():
+    assert out_of_order(["ALiBi", "[CLS]", "d_model", "-inf"]) == []
+    assert out_of_order(["online softmax", "learning rate", "padding"]) == ["online softmax"]
+    assert not out_of_order([entry[0] for entry in glossary()])
+
+
+def test_the_glossary_has_what_people_search_for_with_links_that_exist():
+    entries = glossary()
     terms = [line for entry in entries for line in entry if not line.startswith(" ")]
     assert set(re.split(r",\s+", SEARCHED)) <= set(terms)
     assert len(terms) == len(set(terms))
     assert all(len([line for line in entry if line.startswith("  ")]) == 1 for entry in entries)
-    assert set(re.findall(r"\]\((sec-[\w-]+)\)", body)) <= LABELS
+    assert set(re.findall(r"\]\((sec-[\w-]+)\)", GLOSSARY)) <= LABELS
     unlinked = [entry[0] for entry in entries if "](sec-" not in entry[-1]]
     assert not unlinked
 

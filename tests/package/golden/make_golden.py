@@ -73,6 +73,7 @@ SHAPES = {
     "(batch, len_k)": (2, 5),
 }
 BATCHED, FLAT, HEADED, KEYS = SHAPES
+FUSED = "self-attention at inference"  # how a fused kernel may be reached
 EMPTY = (0, 1)  # the (batch, query) whose row of the mask is emptied
 DIGITS = 10  # significant digits kept of a float64
 
@@ -277,8 +278,9 @@ def torch_conventions():
     from torch.nn.functional import scaled_dot_product_attention
 
     def sdpa(query, key, value, mask):
-        query, key, value, mask = map(torch.from_numpy, (query, key, value, mask))
-        return scaled_dot_product_attention(query, key, value, attn_mask=mask).numpy()
+        query, key, value = (torch.from_numpy(x[:, None]) for x in (query, key, value))
+        mask = torch.from_numpy(mask)
+        return scaled_dot_product_attention(query, key, value, attn_mask=mask)[:, 0].numpy()
 
     def layer(argument, need_weights):
         module = torch.nn.MultiheadAttention(4, 1, bias=False, batch_first=True)
@@ -296,10 +298,39 @@ def torch_conventions():
 
         return call
 
+    def encoder_layer(argument):
+        """Make a layer whose fused kernel may run: self-attention, biases, two heads, inference.
+
+        Query, key and value stand side by side in its tokens, and the first head finds them; two
+        more queries make as many as there are keys.
+        """
+        module = torch.nn.MultiheadAttention(12, 2, batch_first=True).to(torch.float64).eval()
+        rows = torch.arange(4)
+        with torch.no_grad():
+            for parameter in module.parameters():
+                parameter.zero_()
+            for i, factor in enumerate((1.5**0.5, 1, 1)):  # scores are divided by √6, not by √4
+                module.in_proj_weight[12 * i + rows, 4 * i + rows] = factor
+            module.out_proj.weight[rows, rows] = 1
+
+        def call(query, key, value, mask):
+            more = np.zeros((2, 2, 4))
+            tokens = np.concatenate([np.concatenate([query, more], axis=1), key, value], axis=2)
+            if argument == "attn_mask":
+                mask = mask[:, [0, 1, 2, 0, 0]]
+                mask = np.repeat(mask, 2, axis=0)  # for each head
+            x = torch.from_numpy(tokens)
+            masks = {argument: torch.from_numpy(mask)}
+            with torch.no_grad():
+                output, _ = module(x, x, x, need_weights=False, **masks)
+            return output[:, :3, :4].numpy()
+
+        return call
+
     text = "torch.nn.functional.scaled_dot_product_attention(attn_mask={})".format
     calls = [
-        Call("torch", text("bool"), sdpa, "mask", BATCHED),
-        Call("torch", text("float"), sdpa, "additive", BATCHED),
+        Call("torch", text("bool"), sdpa, "mask", HEADED),
+        Call("torch", text("float"), sdpa, "additive", HEADED),
     ]
     for text, argument, recipe, axes, of in (
         ("attn_mask=bool", "attn_mask", "~mask", FLAT, "mask"),
@@ -308,11 +339,12 @@ def torch_conventions():
     ):
         text = f"torch.nn.MultiheadAttention({text})"
         lean = f"{text}, need_weights=False"
-        # Without weights the layer calls the function above, so an empty row gives zeros
-        # (but NaN in self-attention under `eval` and `no_grad`, where a fused kernel runs).
+        # Without weights the layer calls the function above, so an empty row gives zeros, but
+        # NaN at inference, if a fused kernel runs. It takes no float masks.
         calls += [
             Call("torch", text, layer(argument, True), recipe, axes, of),
             Call("torch", lean, layer(argument, False), recipe, axes, of, in_table=False),
+            Call("torch", f"{lean}, {FUSED}", encoder_layer(argument), recipe, axes, of, False),
         ]
     record(calls, {"torch": torch.__version__})
     content = json.loads(CONVENTIONS.read_text(encoding="utf-8"))
@@ -359,8 +391,8 @@ def jax_conventions():
 
         return call
 
-    def keras_layer(return_attention_scores):
-        layer = keras.layers.MultiHeadAttention(num_heads=1, key_dim=4, use_bias=False)
+    def keras_layer(return_attention_scores, **options):
+        layer = keras.layers.MultiHeadAttention(1, key_dim=4, use_bias=False, **options)
         layer.build(query_shape=(2, 3, 4), value_shape=(2, 5, 4), key_shape=(2, 5, 4))
         layer.set_weights([np.eye(4).reshape(w.shape) for w in layer.get_weights()])
 
@@ -403,6 +435,7 @@ def jax_conventions():
     in_ops = "keras.ops.dot_product_attention({})".format
     in_keras = "keras.layers.MultiHeadAttention(attention_mask=bool)"
     with_scores = f"{in_keras}, return_attention_scores=True"
+    with_dropout = f"{in_keras}, dropout=0.1"
     in_onnx = f"ONNX Attention, opset {opset} (attn_mask={{}})".format
     calls = [
         Call("jax", "jax.nn.dot_product_attention(mask=bool)", masked, "mask", HEADED),
@@ -412,8 +445,10 @@ def jax_conventions():
         Call("keras", in_ops("mask=bool"), keras_masked, "mask", HEADED),
         Call("keras", in_ops("bias=float"), keras_biased, "additive", HEADED),
         Call("keras", in_keras, keras_layer(False), "mask", BATCHED),
-        # With scores Keras takes another path, which treats an empty row otherwise.
+        # With scores or dropout, even at inference, Keras takes another path, which treats an
+        # empty row otherwise.
         Call("keras", with_scores, keras_layer(True), "mask", BATCHED, in_table=False),
+        Call("keras", with_dropout, keras_layer(False, dropout=0.1), "mask", BATCHED, "mask", False),
         Call("onnx", in_onnx("bool"), onnx_attention, "mask", HEADED),
         Call("onnx", in_onnx("float"), onnx_attention, "additive", HEADED),
     ]

@@ -168,12 +168,15 @@ def without_keys(row: dict[str, Any], recorded: list[dict[str, Any]]) -> str:
     (text,) = [
         masks_say("empty", each["gives"]) for each in recorded if each["call"] == row["call"]
     ]
+    before = ""
     for each in recorded:
-        _, _, flag = each["call"].partition(f"{row['call']}, ")
-        if flag:
-            text = say(
-                "empty_flagged", gives=text, flag=flag, flagged=masks_say("empty", each["gives"])
-            )
+        _, _, flags = each["call"].partition(f"{row['call']}, ")
+        flag, _, fused = flags.partition(", ")
+        flagged = masks_say("empty", each["gives"])
+        if flag and not (fused and flagged == before):
+            how = "empty_fused" if fused else "empty_also" if flagged == before else "empty_flagged"
+            text = say(how, gives=text, flag=flag, flagged=flagged)
+            before = flagged
     return text
 
 

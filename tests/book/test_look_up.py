@@ -202,22 +202,28 @@ def test_each_row_of_the_table_says_what_was_recorded():
         assert f"{argument.strip('`')}, {dtype}" == row["argument"]
         assert (entry, shape) == (means[row["recipe"]], row["axes"])
         assert type(np.array(row["given"], dtype=object).flat[0]).__name__ == dtype
+        before = ""
         for empty_row in DATA["empty_rows"]:
             if empty_row["call"].startswith(row["call"]):
-                flag = empty_row["argument"].partition("; ")[2]
-                says = (
-                    f"{outcomes[empty_row['gives']]} with `{flag}`"
-                    if flag
-                    else outcomes[empty_row["gives"]]
-                )
-                assert says in empty.split(", but ")
+                flag, _, fused = empty_row["argument"].partition("; ")[2].partition(", ")
+                gives = outcomes[empty_row["gives"]]
+                if fused:
+                    again = re.findall(r", and (.+) again in self-attention at inference$", empty)
+                    assert again == [gives] * (gives != before)
+                elif flag:
+                    parts = re.split(r", (?:but|and) ", empty)
+                    (flags,) = [p.removeprefix(f"{gives} with ") for p in parts if "`" in p]
+                    assert f"`{flag}`" in flags.split(" or ")
+                else:
+                    assert re.split(", (?:but|and) ", empty)[0] == gives
+                before = gives
                 flagged += bool(flag)
     assert flagged + len(rows) == len(DATA["empty_rows"])
 
 
 def test_the_translations_on_the_page_give_what_the_libraries_were_given():
     namespace = {"np": np, "num_heads": 1, "len_q": 2, "len_k": 5} | {
-        name: np.array(DATA[name]) for name in ("mask", "padding")
+        name: np.array(DATA[name]) for name in ("mask", "padding", "query")
     }
     namespace["causal_mask"] = attnbook.causal_mask
     for code in re.findall(r"```python\n(.+?)```", MASK_PAGE, re.S):
@@ -251,6 +257,19 @@ def test_where_the_causal_masks_of_pytorch_begin():
     np.testing.assert_allclose(ours, weights)  # the last: as in a cache
 
 
+def test_an_additive_mask_may_end_in_a_finite_number():
+    back = re.search(r"^mask = .+$", MASK_PAGE, re.M)[0]
+    mask = np.array(DATA["mask"])
+    for lowest in (-np.inf, -1e9, np.finfo(np.float32).min, np.finfo(np.float16).min):
+        namespace = {"np": np, "bias": np.where(mask, 0.0, lowest)}
+        exec(back, namespace)
+        assert (namespace["mask"] == mask).all()
+    there = re.search(r"^bias = .+$", MASK_PAGE, re.M)[0]
+    namespace = {"np": np, "mask": mask, "query": np.ones(1, np.float32)}
+    exec(there, namespace)
+    assert namespace["bias"].dtype == np.float32
+
+
 def test_heads_are_folded_into_the_batch_entry_by_entry():
     code = re.search(r"^folded = .+$", MASK_PAGE, re.M)[0]
     namespace = {"np": np, "num_heads": 3, "mask": np.random.default_rng(0).random((2, 5, 7)) < 0.5}
@@ -260,9 +279,10 @@ def test_heads_are_folded_into_the_batch_entry_by_entry():
 
 
 def test_a_mask_of_integers_is_refused_and_why():
-    with pytest.raises(TypeError):
-        attnbook.scaled_dot_product_attention(
-            np.ones((2, 3)), np.ones((2, 3)), np.ones((2, 3)), np.ones((2, 2), int)
-        )
+    for dtype in (int, float):
+        with pytest.raises(TypeError):
+            attnbook.scaled_dot_product_attention(
+                np.ones((2, 3)), np.ones((2, 3)), np.ones((2, 3)), np.ones((2, 2), dtype)
+            )
     assert ~np.int64(1) == -2
     assert "the integer 1 into −2" in MASK_PAGE

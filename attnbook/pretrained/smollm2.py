@@ -216,7 +216,9 @@ def head_table(name: str) -> NDArray[np.float64]:
     return floats("smollm2", f"heads.{name}")
 
 
-def window_loss(window: int | None = None, kept: Sequence[int] = ()) -> NDArray[np.float64]:
+def window_loss(
+    window: int | None = None, kept: Sequence[int] = (), *, muted: bool = False
+) -> NDArray[np.float64]:
     """Return SmolLM2's loss on a text of 694 tokens, where each token sees only some keys.
 
     Parameters
@@ -226,6 +228,8 @@ def window_loss(window: int | None = None, kept: Sequence[int] = ()) -> NDArray[
     kept : sequence of int
         Which of them it sees however far they are, beside the last ones: none, ``(0,)`` or
         ``(0, 1, 2, 3)``; for a window of 64 also ``(1,)`` or ``(100, 101, 102, 103)``.
+    muted : bool
+        Whether those kept have their weight there, and a value of zeros: for 64 and ``(0,)``.
 
     Returns
     -------
@@ -243,7 +247,7 @@ def window_loss(window: int | None = None, kept: Sequence[int] = ()) -> NDArray[
     4.1
     3.45
     """
-    return _loss("windows", window=window, kept=[*kept])
+    return _loss("muted" if muted else "windows", window=window, kept=[*kept])
 
 
 def rounded_loss(
@@ -281,8 +285,8 @@ def rounded_loss(
 def sink_weights() -> dict[str, tuple[float, float]]:
     """Return the mean weight on tokens 0 and 10 of the first 64 of that text, by what is changed.
 
-    Over the heads of layers 14 to 29 and the queries from the 20th on. "sees only itself" is said
-    of token 10, which is masked so.
+    Over the heads of layers 14 to 29 and the queries from the 20th on. What it "sees"
+    is said of token 10, which is masked so.
 
     Returns
     -------

@@ -134,12 +134,17 @@ def others(model: Decoder) -> dict[str, Wrong]:
     unturned: Wrong = {"positions": None}
     base = model.positions.base
     rotary = functools.partial(apply_rotary, base=base)
+    prompt = len(model.tokenizer.encode(PROMPT))  # of TEXT, as many tokens are the prompt
+
+    def new_at_zero(heads):
+        return np.where(places(heads) < prompt, places(heads), 0)
+
     wide = 1 / np.sqrt(len(model.final_norm))
     return {
         "why-sequence-first": masked_by(lambda n: np.eye(n, dtype=bool)) | unturned,
         "why-scale-of-whole": {"attend": functools.partial(attention, scale=wide)},
         "why-aligned": masked_by(lambda n: np.broadcast_to(np.arange(n) == 0, (n, n))),
-        "why-position-zero": unturned,
+        "why-position-zero": turned_by(lambda heads: rotary(heads, new_at_zero(heads))),
         "why-buffer": {"attend": with_room},
         "why-no-positions": unturned,
         "why-along-batch": unturned,

@@ -107,4 +107,4 @@ def test_the_page_says_what_was_found(kind):
 def test_the_page_tells_the_reader_what_is_right():
     page = why_wrong.with_costs(why_wrong.PATH.read_text(encoding="utf-8"))
     assert "{cost}" not in page
-    assert f"loses {RIGHT['nats']:.2f} nats" in page
+    assert f"its loss is {RIGHT['nats']:.2f} nats" in page

@@ -242,10 +242,8 @@ def window_loss(
 
     Examples
     --------
-    >>> for kept in [], [0]:
-    ...     print(window_loss(64, kept)[4:].mean().round(2))
-    4.1
-    3.45
+    >>> [window_loss(64, kept)[4:].mean().round(2).item() for kept in ([], [0])]
+    [4.1, 3.45]
     """
     return _loss("muted" if muted else "windows", window=window, kept=[*kept])
 

@@ -208,7 +208,7 @@ def test_each_row_of_the_table_says_what_was_recorded():
                 flag, _, fused = empty_row["argument"].partition("; ")[2].partition(", ")
                 gives = outcomes[empty_row["gives"]]
                 if fused:
-                    again = re.findall(r", and (.+) again in self-attention at inference$", empty)
+                    again = re.findall(r", and (.+) again in the fused kernel \(below\)$", empty)
                     assert again == [gives] * (gives != before)
                 elif flag:
                     parts = re.split(r", (?:but|and) ", empty)

@@ -75,24 +75,54 @@ def test_the_fused_kernel_runs_under_all_its_conditions():
         assert (empty_row(**{name: value}) == 0).all(), name
 
 
+def in_onnx(x, key, value, mask=None, **flags):
+    """Return what ONNX's operator gives in the reference evaluator, for (batch, heads, len, d)."""
+    from onnx import TensorProto, defs, helper
+    from onnx.reference import ReferenceEvaluator
+
+    feeds = {"Q": x, "K": key, "V": value} | ({} if mask is None else {"M": mask})
+    info = helper.make_tensor_value_info
+    types = {"M": TensorProto.BOOL}
+    graph = helper.make_graph(
+        [helper.make_node("Attention", [*feeds], ["Y"], **flags)],
+        "attention",
+        [
+            info(name, types.get(name, TensorProto.FLOAT), each.shape)
+            for name, each in feeds.items()
+        ],
+        [info("Y", TensorProto.FLOAT, x.shape[:-1] + value.shape[-1:])],
+    )
+    opset = helper.make_opsetid("", defs.get_schema("Attention").since_version)
+    model = helper.make_model(graph, opset_imports=[opset])
+    return ReferenceEvaluator(model).run(None, feeds)[0]
+
+
 def test_a_mask_without_an_axis_for_heads_goes_unnoticed():
     import jax
+    import keras
     import torch
+    from flax import linen, nnx
 
     def in_torch(x, mask):
         x, mask = torch.from_numpy(x), torch.from_numpy(mask)
         return torch.nn.functional.scaled_dot_product_attention(x, x, x, attn_mask=mask).numpy()
 
-    def in_jax(x, mask):
-        x = x.swapaxes(1, 2)
-        return np.asarray(jax.nn.dot_product_attention(x, x, x, mask=mask))
+    def heads_after_length(attention):
+        def call(x, mask):
+            x = x.swapaxes(1, 2)
+            return np.asarray(attention(x, x, x, mask=jax.numpy.asarray(mask)))
 
+        return call
+
+    functions = [heads_after_length(each.dot_product_attention) for each in (jax.nn, linen, nnx)]
+    functions.append(heads_after_length(keras.ops.dot_product_attention))
+    functions += [in_torch, lambda x, mask: in_onnx(x, x, x, mask)]
     rng = np.random.default_rng(0)
     for batch, heads, off in ((1, 2, False), (2, 2, True), (3, 3, True)):
         x = rng.normal(size=(batch, heads, 5, 4)).astype(np.float32)
         mask = rng.random((batch, 5, 5)) < 0.5
         mask |= np.eye(5, dtype=bool)
-        for attention in (in_torch, in_jax):
+        for attention in functions:
             differs = np.abs(attention(x, mask) - attention(x, mask[:, None])).max()
             assert differs > 0.1 if off else differs < 1e-5
 
@@ -100,13 +130,17 @@ def test_a_mask_without_an_axis_for_heads_goes_unnoticed():
 def test_causal_flags_begin_at_the_first_key(recorded):
     import jax
     import keras
+    from flax import nnx
 
     first = STORED["causal"]["is_causal=True"]
     assert recorded["causal"]["is_causal=True"] == first
     query, key = np.zeros((1, 2, 1, 5), np.float32), np.zeros((1, 5, 1, 5), np.float32)
     value = np.eye(5, dtype=np.float32)[None, :, None]  # so that the output is the weights
-    weights = jax.nn.dot_product_attention(query, key, value, is_causal=True)
-    np.testing.assert_allclose(weights[0, :, 0], first, atol=1e-6)
+    for library in (jax.nn, nnx, keras.ops):
+        weights = library.dot_product_attention(query, key, value, is_causal=True)
+        np.testing.assert_allclose(weights[0, :, 0], first, atol=1e-6)
+    arrays = (each.swapaxes(1, 2) for each in (query, key, value))
+    np.testing.assert_allclose(in_onnx(*arrays, is_causal=1)[0, 0], first, atol=1e-6)
     layer = keras.layers.MultiHeadAttention(1, key_dim=5)
     flags = {"use_causal_mask": True, "return_attention_scores": True}
     _, weights = layer(query[:, :, 0], key[:, :, 0], **flags)

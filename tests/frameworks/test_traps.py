@@ -286,6 +286,11 @@ def test_layer_hint():
     x = torch.randn(1, 3, 8)
     with pytest.raises(RuntimeError, match="attn_mask"):
         layer()(x, x, x, is_causal=True)
+    fused = layer().eval()
+    with torch.no_grad():  # no error, and nothing hidden
+        same(fused(x, x, x, is_causal=True)[0], fused(x, x, x)[0])
+        blocked = torch.ones(3, 3, dtype=torch.bool).triu(1)
+        assert abs(fused(x, x, x, attn_mask=blocked)[0] - fused(x, x, x)[0]).max() > 0.01
 
 
 def test_grouped_heads():

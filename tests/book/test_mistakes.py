@@ -7,6 +7,7 @@ import os
 import numpy as np
 import pytest
 
+from attnbook import pairing_gaps
 from attnbook.pretrained import smollm2
 from course import why_wrong
 from course.words import WORDS
@@ -62,6 +63,19 @@ def test_it_was_measured_on_the_model_and_the_texts_that_the_tool_names(model):
     assert MEASURED["sha256"] == measure.SHA256
     assert (MEASURED["text"], MEASURED["prompt"]) == (measure.TEXT, measure.PROMPT)
     assert MEASURED["tokens"] == len(model.tokenizer.encode(measure.TEXT))
+
+
+def test_norms_may_not_tell_the_pairing_of_a_first_layer(model):
+    layers = [each.attention for each in model.layers]
+    gaps = [
+        [pairing_gaps(own.w_q, own.num_heads), pairing_gaps(own.w_k, own.num_kv_heads)]
+        for own in layers
+    ]
+    ratios = np.array([[g["interleaved"] / g["halves"] for g in both] for both in gaps])
+    assert (ratios < 1).all()  # never the wrong one
+    assert (ratios[0] > 0.9).all()
+    assert (ratios[1:] < 0.9).all()
+    assert (ratios.max(axis=1) < 0.75).sum() == 27
 
 
 def test_the_package_hands_out_what_is_stored():

@@ -30,7 +30,9 @@ OPEN = """async (path) => {
 }"""
 OPENED = """(name) => {
   const shown = jupyterapp.shell.currentWidget;
-  return shown?.context?.path.endsWith(name) && shown.content.model?.cells.length > 10;
+  if (shown?.context?.path.endsWith(name)) return shown.content.model?.cells.length > 10;
+  // Asked again, lest the first asking was lost: what is open is shown, and not opened twice.
+  jupyterapp.commands.execute('docmanager:open', {path: name, factory: 'Notebook'});
 }"""
 CLOSE = """async () => {
   const shown = jupyterapp.shell.currentWidget;

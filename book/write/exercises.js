@@ -2,7 +2,7 @@
 "use strict";
 
 {
-  const { read, state, filled, prefix } = progress, box = document.querySelector(".kept");
+  const { read, state, filled, prefix, stores } = progress, box = document.querySelector(".kept");
   const words = JSON.parse(box.querySelector("script").textContent);
   const said = box.querySelector("[role=status]"), chosen = box.querySelector("input");
   const links = [...document.querySelectorAll("article a[href*='#ex-']")].filter((link) => link.closest("li"));
@@ -21,11 +21,11 @@
     said.textContent = [told, filled(words.kept, count)].filter(Boolean).join(" ");
     progress.show();
   }
-  const ours = () => Object.keys(localStorage).filter((key) => key.startsWith(prefix));
+  const ours = (store) => Object.entries(store).filter(([key]) => key.startsWith(prefix));
 
   function save() {
-    const kept = Object.fromEntries(ours().map((key) => {
-      const { loaded, ...of } = JSON.parse(localStorage.getItem(key));
+    const kept = Object.fromEntries(stores().reverse().flatMap(ours).map(([key, kept]) => {
+      const { loaded, ...of } = JSON.parse(kept);
       return [key, of];
     }));
     const file = new Blob([JSON.stringify(kept, null, 1)], { type: "application/json" });
@@ -52,7 +52,7 @@
   }
   function forget() {
     if (!confirm(words.sure)) return;
-    for (const key of ours()) localStorage.removeItem(key);
+    for (const store of stores()) for (const [key] of ours(store)) store.removeItem(key);
     show(words.forgotten);
   }
 

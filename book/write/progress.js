@@ -4,15 +4,20 @@
 
 const progress = (() => {
   const prefix = "attention-book.", unkept = new Map(); // where the browser keeps nothing: for this page
+  // Chromium gives a page from a disk, loaded anew, now and then an empty localStorage: the tab keeps it, too.
+  const stores = () => location.protocol === "file:" ? [localStorage, sessionStorage] : [localStorage];
   const read = (kind, name) => {
-    try { return JSON.parse(localStorage.getItem(`${prefix}${kind}.${name}`)) ?? {}; }
+    const key = `${prefix}${kind}.${name}`;
+    try { return JSON.parse(stores().map((store) => store.getItem(key)).find(Boolean) ?? null) ?? {}; }
     catch (denied) { return unkept.get(kind + name) ?? {}; }
   };
   const write = (kind, name, state) => {
     const key = `${prefix}${kind}.${name}`;
     try {
-      if (Object.keys(state).length) localStorage.setItem(key, JSON.stringify(state));
-      else localStorage.removeItem(key);
+      for (const store of stores()) {
+        if (Object.keys(state).length) store.setItem(key, JSON.stringify(state));
+        else store.removeItem(key);
+      }
     } catch (denied) { unkept.set(kind + name, state); }
     show();
   };
@@ -88,5 +93,5 @@ const progress = (() => {
   }
   addEventListener("storage", show);
   show();
-  return { read, write, state, filled, load, prefix, show, home };
+  return { read, write, state, filled, load, prefix, stores, show, home };
 })();

@@ -45,9 +45,15 @@ def contents() -> Iterator[str]:
     """List the chapters, with what each is for, its exercises and the minutes to read it."""
     yield say("contents")
     for chapter in chapters():
-        about, exercises = chapter.about, len(chapter.exercises)
-        link = f"[]({chapter.notebook.name})"
-        yield f"| {link} | {about['summary']} | {exercises} | {about['minutes']} |"
+        about, link = chapter.about, f"[]({chapter.notebook.name})"
+        yield f"| {link} | {about['summary']} | {_exercises(chapter)} | {about['minutes']} |"
+
+
+def _exercises(chapter: Chapter) -> str:
+    """Return how many exercises a chapter has, and how many more its appendices."""
+    own = sum(f":label: ex-{name}\n" in chapter.prose for name in chapter.exercises)
+    more = len(chapter.exercises) - own
+    return f"{own} + {more}" if more else f"{own}"
 
 
 def exercises() -> Iterator[str]:
@@ -63,7 +69,7 @@ def plan() -> Iterator[str]:
     yield say("plan")
     for chapter in chapters():
         week, title = chapter.number, chapter.about["title"]
-        row = {"minutes": chapter.about["minutes"], "exercises": len(chapter.exercises)}
+        row = {"minutes": chapter.about["minutes"], "exercises": _exercises(chapter)}
         due = week - 1 or ""
         yield f"| {week} | [{title}](session-{week}) | {say('plan_row', **row)} | {week} | {due} |"
     yield f"| {week + 1} | | | | | {week} |"

@@ -151,7 +151,8 @@ def others(model: Decoder) -> dict[str, Wrong]:
         "why-half-exponent": {"positions": Rotary(np.sqrt(base))},
         "why-layout": {"positions": Rotary(base, "halves")},
         "why-backwards": turned_by(lambda heads: rotary(heads, -places(heads))),
-        "why-torch-mask": masked_by(lambda n: ~causal_mask(n)),
+        # No word of the text is padding, which `True` would say: all keys are hidden.
+        "why-torch-mask": masked_by(lambda n: causal_mask(n) & np.zeros(n, dtype=bool)),
     }
 
 

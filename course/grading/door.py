@@ -208,7 +208,9 @@ class Door:
                 yield upload.row("REFUSED", str(error))
             else:
                 yield upload.row(*self._put(opened, upload, **found))
-                yield from (older.row("left out", "one is newer") for older in waiting)
+                for other in waiting:
+                    why = "one is newer" if upload.order > other.order else "another counts"
+                    yield other.row("left out", why)
 
     def _content(self, top, upload, beside="", most=LARGEST):
         """Return the bytes of a submission in a folder, or of a file beside it."""

@@ -165,8 +165,12 @@ def test_a_float_mask(heads):
     allowed = sdpa(*heads, attn_mask=mask.bool())
     assert abs(sdpa(*heads, attn_mask=mask.float()) - allowed).max() > 0.1
     same(sdpa(*heads, attn_mask=mask.float()), of_jax(heads, bias=boolean(mask.float())), atol=1e-6)
-    with pytest.raises(ValueError, match="bool"):
-        of_jax(heads, mask=boolean(mask))
+    for other in (mask, mask.float()):
+        with pytest.raises(ValueError, match="bool"):
+            of_jax(heads, mask=boolean(other))
+    for integers in (torch.int64, torch.int32, torch.uint8):
+        with pytest.raises(RuntimeError):
+            sdpa(*heads, attn_mask=mask.to(integers))
 
 
 def test_nan_behind_a_mask(heads):
@@ -291,6 +295,10 @@ def test_layer_hint():
         same(fused(x, x, x, is_causal=True)[0], fused(x, x, x)[0])
         blocked = torch.ones(3, 3, dtype=torch.bool).triu(1)
         assert abs(fused(x, x, x, attn_mask=blocked)[0] - fused(x, x, x)[0]).max() > 0.01
+    nothing = torch.zeros(3, 3, dtype=torch.bool)  # another mask than the flag promises
+    for weights, obeyed in ((True, nothing), (False, blocked)):
+        promised = layer()(x, x, x, attn_mask=nothing, is_causal=True, need_weights=weights)[0]
+        same(promised.detach(), layer()(x, x, x, attn_mask=obeyed)[0].detach(), atol=1e-6)
 
 
 def test_grouped_heads():
@@ -303,14 +311,16 @@ def test_grouped_heads():
     same(sdpa(query, *copied), shared, atol=1e-6)
     same(of_jax([query, key, value]), shared, atol=1e-6)
     assert abs(sdpa(query, *tiled) - shared).max() > 0.1
+    one = [each[:, :1] for each in (key, value)]  # multi-query attention needs no flag
+    same(sdpa(query, *one), sdpa(query, *one, enable_gqa=True), atol=1e-6)
 
 
 # Positions
 
 
 def test_sinusoids():
+    assert len(set(np.arange(2049).astype(np.float16))) == 2049
     assert np.float16(2049) == np.float16(2048)
-    assert np.float16(2047) != np.float16(2048)
 
 
 def test_rotary_in_bfloat16():
@@ -339,6 +349,7 @@ def test_rotary_of_hugging_face():
     assert config.rope_parameters["rope_theta"] == 10000.0
     cosine, _ = LlamaRotaryEmbedding(config)(torch.zeros(1).double(), torch.arange(3)[None])
     assert cosine.shape == (1, 3, 4)
+    assert cosine.dtype == torch.float64
     assert (cosine != cosine.float()).sum() == 0
 
 
@@ -352,6 +363,10 @@ def test_reordered_weights():
 def test_alibi_dtype(heads):
     with pytest.raises(RuntimeError):
         sdpa(*heads, attn_mask=torch.zeros(2, 3).double())
+    bias = torch.randn(2, 3)
+    for dtype, atol in ((torch.float64, 1e-6), (torch.bfloat16, 0.05)):
+        found = sdpa(*(each.to(dtype) for each in heads), attn_mask=bias)
+        same(found.float(), sdpa(*heads, attn_mask=bias), atol=atol)
     _, key, value = heads
     bias = torch.randn(3, 3)
     causal = bias.masked_fill(~torch.ones(3, 3).bool().tril(), -torch.inf)
@@ -459,6 +474,7 @@ def test_gradient_checks(heads):
     few = [each[:1, :1].clone().requires_grad_() for each in heads]
     with pytest.raises(GradcheckError):
         torch.autograd.gradcheck(sdpa, few)
+    assert torch.autograd.gradcheck(sdpa, few, eps=1e-2, atol=1e-2, rtol=1e-2)
     assert torch.autograd.gradcheck(sdpa, [each.detach().double().requires_grad_() for each in few])
     with jax.enable_x64(True), pytest.raises(AssertionError):
         check_grads(jax_attention, turned(*(each.double() for each in heads)), order=1)
@@ -474,6 +490,7 @@ def test_class_axis():
 def test_nothing_counts():
     assert inspect.signature(F.cross_entropy).parameters["ignore_index"].default == -100
     assert np.isnan(jnp.ones(3).mean(where=jnp.zeros(3, bool)))
+    assert F.cross_entropy(torch.zeros(3, 5), torch.full((3,), -100)).isnan()
 
 
 def test_adam_defaults():
@@ -517,6 +534,8 @@ def test_rms_norm_eps():
     x = torch.full((2,), 1e-4)
     eps = torch.finfo(torch.float32).eps
     same(F.rms_norm(x, (2,)), x / (x**2 + eps).sqrt(), rtol=1e-5)
+    for dtype in (torch.bfloat16, torch.float16):  # by its own step it would be 0.1 or 0.3
+        assert abs(F.rms_norm(torch.full((2,), 0.01, dtype=dtype), (2,))[0] - 1) < 0.01
     assert F.rms_norm(x, (2,))[0] > 5 * F.rms_norm(x, (2,), eps=1e-5)[0]
     assert not hasattr(jax.nn, "rms_norm")
 
@@ -545,7 +564,9 @@ def test_token_out_of_range():
     with pytest.raises(IndexError):
         F.embedding(torch.tensor(9), torch.eye(3))
     assert jnp.eye(3)[jnp.array(9)].tolist() == [0, 0, 1]
+    assert jnp.eye(3)[jnp.array(-100)].tolist() == [1, 0, 0]
     assert np.isnan(jnp.eye(3).at[jnp.array(9)].get(mode="fill")).all()
+    assert jnp.eye(3).at[jnp.array(-1)].get(mode="fill").tolist() == [0, 0, 1]
 
 
 def test_values_are_not_rotated():
@@ -579,6 +600,8 @@ def test_logits_or_probabilities():
     logits = torch.tensor([3.0, 1.0])  # as weights they would be 3 to 1
     drawn = torch.multinomial(logits, 10_000, replacement=True)
     assert abs((drawn == 0).float().mean() - 0.75) < 0.02
+    with pytest.raises(RuntimeError):
+        torch.multinomial(torch.tensor([3.0, -1.0]), 1)
 
 
 def test_same_key():

@@ -366,6 +366,21 @@ def test_of_several_uploads_the_newest_that_can_be_read_counts(course):
     assert "two" in json.dumps(taken(course, "1"))
 
 
+def test_of_several_from_moodle_the_shortest_name_counts_and_a_later_download_replaces(course):
+    def row(**texts):
+        with zipfile.ZipFile(course / "x.zip", "w") as archive:
+            for more, text in texts.items():
+                name = f"ann_1_assignsubmission_file_{ASSIGNMENT}{more.strip('_')}.ipynb"
+                archive.writestr(name, handed_in(RELEASE, {attacks.GIVEN.first: text}))
+        rows = Door(course, ASSIGNMENT).collect(course / "x.zip")
+        return [(row.what, row.why) for row in rows]
+
+    assert row(_="short", v2="long") == [("collected", ""), ("left out", "another counts")]
+    assert "short" in json.dumps(taken(course, "1"))
+    assert row(_="other") == [("collected", "")]  # Moodle's names say nothing of age
+    assert "other" in json.dumps(taken(course, "1"))
+
+
 def test_of_many_that_cannot_be_read_a_few_are_tried(course):
     with zipfile.ZipFile(course / "x.zip", "w") as archive:
         for number in range(8):

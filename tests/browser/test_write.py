@@ -267,6 +267,10 @@ def test_from_the_zip_it_is_said_what_is_missing_and_the_text_is_kept(page, tmp_
     page.reload()
     assert kept(page) == begun(ANSWER)
     assert rich(page).locator(".cm-content").inner_text().split() == ANSWER.split()
+    page.goto(path.with_name(Path(ALL).name).as_uri())
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name=say("exercises_forget")).click()
+    assert kept(page) == {}
     assert page.evaluate("violated") == []
     assert all(url.startswith(("file:", "data:")) for url in page.asked)
 
